@@ -1,0 +1,1 @@
+"""What holds of a program; changes nothing."""

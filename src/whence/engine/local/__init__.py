@@ -1,0 +1,1 @@
+"""The embedded engine: columns of codes and generic kernels."""

@@ -1,0 +1,1 @@
+"""What is to be computed: rule plans, delta rules, strata, indexes."""

@@ -1,0 +1,1 @@
+"""Programs to programs with the same answers: one file per pass, listed in pipeline.py."""

@@ -1,0 +1,1 @@
+"""Dialects, their parsers and printers, and the one syntax tree they share."""

@@ -1,0 +1,400 @@
+"""The syntax tree: immutable values, tuples inside, a span on each that equality ignores.
+
+All dialects parse into these nodes and every rewrite maps them to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias, TypeVar
+
+from whence.diagnostics import NOWHERE, Span
+
+
+class Kind(Enum):
+    """How a 64-bit code is to be read."""
+
+    NUMBER = "number"
+    UNSIGNED = "unsigned"
+    FLOAT = "float"
+    SYMBOL = "symbol"
+    RECORD = "record"
+
+
+def _place() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[return-value]
+
+
+# ── terms ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """`_`: some value that nobody asks for."""
+
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal value; `kind` is None while a plain `1` may still be number, unsigned or float."""
+
+    value: int | float | str
+    kind: Kind | None
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Nil:
+    """`nil`: the record that is none."""
+
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`[a, b]`; `type` is the declared record type once types are resolved."""
+
+    items: tuple[Term, ...]
+    type: str | None = None
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in functor or operator; `kind` picks the overload once types are resolved."""
+
+    functor: str
+    args: tuple[Term, ...]
+    kind: Kind | None = None
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """`@name(a, b)`: a functor that the user registered."""
+
+    name: str
+    args: tuple[Term, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`as(term, type)`: the same code read as another type."""
+
+    term: Term
+    type: str
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """`$`: a number not given before."""
+
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`sum x : { body }`; `kind` is the kind of its target once types are resolved."""
+
+    function: str
+    target: Term | None
+    body: tuple[Literal, ...]
+    kind: Kind | None = None
+    span: Span = _place()
+
+
+Term: TypeAlias = (
+    Variable | Wildcard | Constant | Nil | Record | Call | UserCall | Cast | Counter | Aggregate
+)
+
+
+# ── literals ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    relation: str
+    args: tuple[Term, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`!literal`; after normalisation the literal is an atom."""
+
+    literal: Literal
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`left op right` with op one of = != < <= > >= match contains (and their negations)."""
+
+    op: str
+    left: Term
+    right: Term
+    kind: Kind | None = None
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    items: tuple[Literal, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    items: tuple[Literal, ...]
+    span: Span = _place()
+
+
+Literal: TypeAlias = Atom | Negation | Constraint | Truth | Conjunction | Disjunction
+
+
+# ── declarations ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of a relation, field of a record or parameter of a functor."""
+
+    name: str
+    type: str
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDecl:
+    """`.decl`; `provenance` is the semiring of a last `@prov` attribute ("" if unnamed), else None."""
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    qualifiers: tuple[str, ...] = ()
+    provenance: str | None = None
+    span: Span = _place()
+
+    @property
+    def arity(self) -> int:
+        return len(self.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Subtype:
+    """`.type A <: B`; `.type A = B` with one base is an alias (`alias` is true)."""
+
+    name: str
+    base: str
+    alias: bool = False
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class UnionType:
+    """`.type A = B | C`."""
+
+    name: str
+    members: tuple[str, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType:
+    """`.type A = [x: number, y: A]`."""
+
+    name: str
+    fields: tuple[Attribute, ...]
+    span: Span = _place()
+
+
+TypeDecl: TypeAlias = Subtype | UnionType | RecordType
+
+
+@dataclass(frozen=True, slots=True)
+class FunctorDecl:
+    """`.functor f(x: number): symbol`."""
+
+    name: str
+    parameters: tuple[Attribute, ...]
+    returns: str
+    stateful: bool = False
+    span: Span = _place()
+
+
+# ── statements ───────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`head, head :- body.`; a fact has no body. `orders` is `.plan`: version → atom order."""
+
+    heads: tuple[Atom, ...]
+    body: tuple[Literal, ...] = ()
+    orders: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    span: Span = _place()
+
+    @property
+    def head(self) -> Atom:
+        """The only head; rules have one after normalisation."""
+        (only,) = self.heads
+        return only
+
+    @property
+    def is_fact(self) -> bool:
+        return not self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Subsumption:
+    """`dominated <= dominating :- body.`"""
+
+    dominated: Atom
+    dominating: Atom
+    body: tuple[Literal, ...] = ()
+    orders: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """`.input`, `.output`, `.printsize` or `.limitsize` of one relation."""
+
+    action: str
+    relation: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    span: Span = _place()
+
+    def get(self, name: str, default: str = "") -> str:
+        return dict(self.parameters).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    key: str
+    value: str = ""
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program; each tuple keeps the order of the text."""
+
+    types: tuple[TypeDecl, ...] = ()
+    functors: tuple[FunctorDecl, ...] = ()
+    relations: tuple[RelationDecl, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    subsumptions: tuple[Subsumption, ...] = ()
+    directives: tuple[Directive, ...] = ()
+    pragmas: tuple[Pragma, ...] = ()
+
+    def relation(self, name: str) -> RelationDecl:
+        """Return the declaration of `name`; KeyError when there is none."""
+        for decl in self.relations:
+            if decl.name == name:
+                return decl
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        from whence.syntax.printer import print_program
+
+        return print_program(self)
+
+
+Node: TypeAlias = (
+    Term
+    | Literal
+    | Attribute
+    | RelationDecl
+    | Subtype
+    | UnionType
+    | RecordType
+    | FunctorDecl
+    | Rule
+    | Subsumption
+    | Directive
+    | Pragma
+)
+
+
+NodeT = TypeVar("NodeT", bound=Term | Literal)
+
+
+def children(node: Term | Literal) -> tuple[Term | Literal, ...]:
+    """Return the terms and literals directly inside a term or literal."""
+    match node:
+        case Record(items=items) | Conjunction(items=items) | Disjunction(items=items):
+            return items
+        case Call(args=args) | UserCall(args=args) | Atom(args=args):
+            return args
+        case Cast(term=term):
+            return (term,)
+        case Aggregate(target=target, body=body):
+            return body if target is None else (target, *body)
+        case Negation(literal=literal):
+            return (literal,)
+        case Constraint(left=left, right=right):
+            return (left, right)
+        case _:
+            return ()
+
+
+def walk(node: Term | Literal) -> Iterator[Term | Literal]:
+    """Yield the node and everything inside it, outermost first, without recursion."""
+    pending: list[Term | Literal] = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(children(current)))
+
+
+def variables(*nodes: Term | Literal) -> dict[str, Variable]:
+    """Return the named variables inside the nodes, in the order they first appear."""
+    found: dict[str, Variable] = {}
+    for node in nodes:
+        for inner in walk(node):
+            if isinstance(inner, Variable):
+                found.setdefault(inner.name, inner)
+    return found
+
+
+def rebuild(node: NodeT, inner: Callable[[Term | Literal], Term | Literal]) -> NodeT:
+    """Return the node with `inner` applied to each of its direct children."""
+
+    def each(items: tuple[Term, ...] | tuple[Literal, ...]) -> tuple[object, ...]:
+        return tuple(inner(item) for item in items)
+
+    match node:
+        case Record() | Conjunction() | Disjunction():
+            return replace(node, items=each(node.items))  # type: ignore[arg-type]
+        case Call() | UserCall() | Atom():
+            return replace(node, args=each(node.args))  # type: ignore[arg-type]
+        case Cast():
+            return replace(node, term=inner(node.term))  # type: ignore[arg-type]
+        case Aggregate():
+            target = None if node.target is None else inner(node.target)
+            return replace(node, target=target, body=each(node.body))  # type: ignore[arg-type]
+        case Negation():
+            return replace(node, literal=inner(node.literal))  # type: ignore[arg-type]
+        case Constraint():
+            return replace(node, left=inner(node.left), right=inner(node.right))  # type: ignore[arg-type]
+        case _:
+            return node
