@@ -1,0 +1,1 @@
+"""Facts: Arrow tables from and to files, one module per format."""
