@@ -1,0 +1,77 @@
+"""Soufflé's dialect: text in, syntax tree out, or every syntax error at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whence.diagnostics import Diagnostic, ProgramError, Source, by_place
+from whence.syntax.builder import Builder
+from whence.syntax.lalr import run
+from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, walk
+from whence.syntax.scanner import Token, scan
+from whence.syntax.slips import MAX_ERRORS, Slips
+from whence.syntax.table import load
+
+GRAMMAR: Final = "souffle"
+
+
+def parse(text: str, *, name: str = "<text>") -> Program:
+    """Return the program; ProgramError lists all that is wrong with its syntax.
+
+    >>> parse(".decl a(x: number)  a(1).").rules[0].head.relation
+    'a'
+    """
+    source = Source(name, text)
+    builder = Builder(source)
+    _run(source, builder, "program")
+    return builder.build()
+
+
+def parse_goal(text: str, name: str = "<goal>") -> Atom:
+    """Return the atom of a query such as `path(1, x)`, which may end in `.` or `?`."""
+    source = Source(name, text)
+    builder = Builder(source)
+    goal = _run(source, builder, "goal")
+    assert isinstance(goal, Atom)
+    builder.check_depth((goal,))
+    _refuse(builder.diagnostics)
+    return goal
+
+
+def parse_fact(text: str, name: str = "<fact>") -> Atom:
+    """Return the atom of a fact such as `edge(1, 2)`, whose terms are all constants."""
+    fact = parse_goal(text, name)
+    _refuse(
+        [
+            Diagnostic(
+                "W0112",
+                f"fact of `{fact.relation}` is not made of constants",
+                node.span,
+                hint='write numbers, `"strings"`, `nil` and records of them',
+            )
+            for arg in fact.args
+            for node in walk(arg)
+            if not isinstance(node, Constant | Nil | Record)
+        ][:1]
+    )
+    return fact
+
+
+def _run(source: Source, builder: Builder, start: str) -> object:
+    scanned = scan(source, GRAMMAR)
+    table = load(GRAMMAR)
+    tokens = scanned.tokens if start == "program" else _without_end_mark(scanned.tokens)
+    slips = Slips(source, tokens, table)
+    value = run(table, tokens, builder, start, slips.recover)
+    _refuse([*scanned.diagnostics, *slips.diagnostics, *builder.diagnostics])
+    return value
+
+
+def _without_end_mark(tokens: list[Token]) -> list[Token]:
+    marked = len(tokens) > 1 and tokens[-2].text in (".", "?")
+    return [*tokens[:-2], tokens[-1]] if marked else tokens
+
+
+def _refuse(diagnostics: list[Diagnostic]) -> None:
+    if diagnostics:
+        raise ProgramError(*by_place(diagnostics)[:MAX_ERRORS])
