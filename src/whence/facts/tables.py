@@ -1,0 +1,114 @@
+"""Tables with types of their own (Parquet, Arrow): the wanted columns, found and converted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from whence.diagnostics import DataError, Diagnostic
+from whence.facts.badrows import BadRows
+from whence.facts.schema import NOUN, Column, Layout, arrow_schema, arrow_type, truths
+from whence.syntax.nodes import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NOTHING = "()"
+"""The name of the one column that stands for a relation without columns."""
+
+
+def conform(table: pa.Table, columns: Sequence[Column], layout: Layout, bad: BadRows) -> pa.Table:
+    """Return exactly these columns of the table: by name where all are there, else in order."""
+    import pyarrow as pa
+
+    if not columns:
+        return truths(table.num_rows)
+    found = [table.column(index) for index in _places(table, columns, layout, bad)]
+    arrays = [_convert(array, column, bad) for array, column in zip(found, columns, strict=True)]
+    converted = pa.table(arrays, names=[column.name for column in columns])
+    return _without_nulls(converted, columns, bad).cast(arrow_schema(columns))
+
+
+def unconform(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Return the table to write: a relation without columns becomes one column of truths."""
+    import pyarrow as pa
+
+    if columns:
+        return table
+    return pa.table({NOTHING: pa.array([True] * table.num_rows, pa.bool_())})
+
+
+def _places(
+    table: pa.Table, columns: Sequence[Column], layout: Layout, bad: BadRows
+) -> Sequence[int]:
+    if layout.pick:
+        if max(layout.pick) < table.num_columns:
+            return layout.pick
+    elif all(table.column_names.count(column.name) == 1 for column in columns):
+        return [table.column_names.index(column.name) for column in columns]
+    elif table.num_columns == len(columns):
+        return range(len(columns))
+    wanted = ", ".join(f"`{column.name}`" for column in columns)
+    there = ", ".join(f"`{name}`" for name in table.column_names) or "none"
+    raise DataError(
+        Diagnostic(
+            "W0607",
+            f"`{bad.name}` does not have the columns of `{layout.relation}`",
+            layout.span,
+            notes=(f"wanted {wanted}; the file has {there}",),
+            hint="name the columns as the attributes, or give as many in the same order",
+        )
+    )
+
+
+def _convert(array: pa.ChunkedArray, column: Column, bad: BadRows) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = arrow_type(column.kind)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    given = array.type
+    text = pa.types.is_string(given) or pa.types.is_large_string(given) or given == pa.string_view()
+    number = pa.types.is_integer(given) or pa.types.is_floating(given)
+    fits = text if column.kind in (Kind.SYMBOL, Kind.RECORD) else number
+    try:
+        if pa.types.is_null(given) or fits:
+            return pc.cast(array, wanted)
+        fault = ""
+    except pa.ArrowInvalid as error:
+        fault = str(error).splitlines()[0]
+    raise DataError(
+        Diagnostic(
+            "W0607",
+            f"column `{column.name}` of `{bad.name}` is not {NOUN[column.kind]}",
+            bad.layout.span,
+            notes=(fault or f"its type is {given}",),
+        )
+    )
+
+
+def _without_nulls(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> pa.Table:
+    import pyarrow.compute as pc
+
+    missing = None
+    for column in columns:
+        nulls = pc.is_null(table.column(column.name))
+        if not pc.any(nulls).as_py():
+            continue
+        if not bad.shown:
+            row = pc.index(nulls, True).as_py() + 1
+            bad.shown.append(
+                Diagnostic(
+                    "W0608",
+                    f"row {row} of `{bad.name}` has no value for `{column.name}`",
+                    bad.layout.span,
+                    hint="`--on-bad-row skip` leaves bad rows out",
+                )
+            )
+        missing = nulls if missing is None else pc.or_(missing, nulls)
+    if missing is None:
+        return table
+    kept = table.filter(pc.invert(missing))
+    bad.count += table.num_rows - kept.num_rows
+    return kept
