@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
@@ -126,7 +127,7 @@ class Builder(TermBuilder):
             )
         return Annotation(semiring[-1].text if semiring else "", span)
 
-    def _plain(self, items: list[Attribute | Annotation], owner: str) -> tuple[Attribute, ...]:
+    def _plain(self, items: Sequence[Attribute | Annotation], owner: str) -> tuple[Attribute, ...]:
         for item in items:
             if isinstance(item, Annotation):
                 self.error(
@@ -141,7 +142,8 @@ class Builder(TermBuilder):
 
     def relation(self, word: Token, names: list[Token], _: Token, *rest: object) -> None:
         *inner, closing, qualifiers = rest
-        assert isinstance(closing, Token) and isinstance(qualifiers, list)
+        assert isinstance(closing, Token)
+        assert isinstance(qualifiers, list)
         items: list[Attribute | Annotation] = inner[0] if inner else []  # type: ignore[assignment]
         provenance = None
         if items and isinstance(items[-1], Annotation):
@@ -185,7 +187,8 @@ class Builder(TermBuilder):
 
     def functor(self, word: Token, name: Token, _: Token, *rest: object) -> None:
         *inner, __, ___, returns, stateful = rest
-        assert isinstance(returns, Token) and isinstance(stateful, list)
+        assert isinstance(returns, Token)
+        assert isinstance(stateful, list)
         parameters: list[Attribute | Annotation] = inner[0] if inner else []  # type: ignore[assignment]
         self.functors.append(
             FunctorDecl(
@@ -247,9 +250,9 @@ class Builder(TermBuilder):
 
     def _check_depth(self, nodes: tuple[Term | Literal, ...], dot: Token) -> None:
         # A clause is no deeper than it has tokens, so nearly all pass without being walked.
-        if dot.index - self._last_dot > MAX_DEPTH:
+        if dot.position - self._last_dot > MAX_DEPTH:
             self.check_depth(nodes)
-        self._last_dot = dot.index
+        self._last_dot = dot.position
 
     def check_depth(self, nodes: tuple[Term | Literal, ...]) -> None:
         """Report the first place where nodes nest too deeply."""

@@ -8,8 +8,9 @@ from whence.syntax.scanner import Token
 from whence.syntax.table import END, Table
 
 _TERM: Final = frozenset(
-    "IDENT NUMBER UNSIGNED FLOAT ADDRESS STRING UNDERSCORE NIL DOLLAR AUTOINC LBRACKET LPAREN AS AT"
-    " FUNCTION MINMAX AGGREGATE MINUS PREFIX".split()
+    {"IDENT", "NUMBER", "UNSIGNED", "FLOAT", "ADDRESS", "STRING", "UNDERSCORE", "NIL", "DOLLAR"}
+    | {"AUTOINC", "LBRACKET", "LPAREN", "AS", "AT", "FUNCTION", "MINMAX", "AGGREGATE"}
+    | {"MINUS", "PREFIX"}
 )
 _GROUPS: Final[tuple[tuple[frozenset[str], str], ...]] = (
     (
@@ -60,7 +61,7 @@ def describe(expected: frozenset[str], table: Table) -> str:
         if group <= rest:
             rest -= group
             phrases.append(phrase)
-    spelled = {}
+    spelled: dict[str, str] = {}
     for word, terminal in table.words.items():
         spelled.setdefault(terminal, f"`{word}`")
     names = sorted(_NAMES.get(t) or spelled.get(t, t) for t in rest)

@@ -24,7 +24,7 @@ class Kind(Enum):
 
 
 def _place() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[return-value]
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 # ── terms ────────────────────────────────────────────────────────────────────────────
@@ -185,7 +185,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class RelationDecl:
-    """`.decl`; `provenance` is the semiring of a last `@prov` attribute ("" if unnamed), else None."""
+    """`.decl`; `provenance` is the semiring of a last `@prov` attribute, "" if it is unnamed."""
 
     name: str
     attributes: tuple[Attribute, ...]

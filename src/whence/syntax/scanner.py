@@ -27,7 +27,7 @@ class Token(NamedTuple):
     column: int
     end_line: int
     end_column: int
-    index: int
+    position: int
 
 
 class Comment(NamedTuple):
