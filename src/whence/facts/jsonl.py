@@ -49,6 +49,7 @@ def _read_quickly(data: bytes, columns: Sequence[Column]) -> pa.Table | None:
             ),
             read_options=reader.ReadOptions(block_size=1 << 22),
         )
+        table.validate(full=True)  # the reader lets any bytes through as strings
     except (pa.ArrowException, ValueError):
         return None
     if any(column.null_count for column in table.columns):

@@ -74,6 +74,7 @@ def _convert(array: pa.ChunkedArray, column: Column, bad: BadRows) -> pa.Chunked
     fits = text if column.kind in (Kind.SYMBOL, Kind.RECORD) else number
     try:
         if pa.types.is_null(given) or fits:
+            array.validate(full=True)  # files may hold strings that are not UTF-8
             return pc.cast(array, wanted)
         fault = ""
     except pa.ArrowInvalid as error:
