@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engine.local import kernels
 from whence.engine.local.buffers import grown, reserve
-from whence.engine.local.kernels import Ints, Rows, Small
+from whence.engine.local.kernels import groups as kernels
+from whence.engine.local.kernels.hashing import Ints, Rows, Small
 
 _NO_SMALL: Small = np.zeros(0, dtype=np.int32)
 
@@ -60,6 +60,10 @@ class Index:
         self._enter(begin, of)
         self.entered = size
 
+    def number_groups(self, rows: Rows, size: int) -> Small:
+        """Return the group of each row, without entering any: for folds, which need no lists."""
+        return self._hashed_groups(rows, 0, size)
+
     def _dense_groups(self, rows: Rows, begin: int, end: int) -> Small | None:
         keys = rows[begin:end, self.columns[0]]
         lo, hi = int(keys.min()), int(keys.max())
@@ -68,7 +72,10 @@ class Index:
             if have:
                 lo, hi = min(lo, self.lo), max(hi, self.lo + have - 1)
                 # Headroom on the side that moved, so that a creeping range is not copied each time.
-                lo, hi = (lo - have if lo < self.lo else lo), (hi + have if hi >= self.lo + have else hi)
+                lo, hi = (
+                    (lo - have if lo < self.lo else lo),
+                    (hi + have if hi >= self.lo + have else hi),
+                )
             if hi - lo >= 4 * end + 65536:
                 self._hash_instead(rows)
                 return None

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.engine.local import kernels
 from whence.engine.local.buffers import reserve
-from whence.engine.local.kernels import Ints, Rows, Words
+from whence.engine.local.kernels import membership as kernels
+from whence.engine.local.kernels.hashing import Ints, Rows, Words
 
 BITMAP_FLOOR = 4 << 20
 """A bitmap of this many bytes is taken however few the rows are."""
@@ -23,7 +23,7 @@ BITMAP_BYTES_PER_ROW = 24
 """Beyond the floor a bitmap may cost this much a row, about what a hash table costs."""
 
 _PACKABLE = 1 << 62
-_MAX_LOAD = 0.7
+MAX_LOAD = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Membership(Protocol):
         """Append new candidates to rows; return how far it got, and the new size."""
         ...
 
-    def unseen(self, cand: Rows, n: int) -> int:
-        """Move the candidates that may be new to the front and return how many there are.
+    def unseen(self, cand: Rows, n: int, out: Rows) -> int:
+        """Copy the candidates that may be new to `out` and return how many there are.
 
         Safe while another thread inserts: a tuple just inserted may still be called new.
         """
@@ -89,14 +89,14 @@ class Bitmap:
             cand, begin, end, b.lo, b.span, b.stride, self.bits, rows, size
         )
 
-    def unseen(self, cand: Rows, n: int) -> int:
+    def unseen(self, cand: Rows, n: int, out: Rows) -> int:
         b = self.box
-        return kernels.unseen_bitmap(cand, n, b.lo, b.span, b.stride, self.bits)
+        return kernels.unseen_bitmap(cand, n, b.lo, b.span, b.stride, self.bits, out)
 
 
 def table_bits(rows: int) -> int:
     """Return the binary logarithm of the size of a hash table for that many rows."""
-    return max(6, int(rows / _MAX_LOAD).bit_length())
+    return max(6, int(rows / MAX_LOAD).bit_length())
 
 
 @dataclass(slots=True)
@@ -115,16 +115,16 @@ class Packed:
     def insert(self, cand: Rows, begin: int, end: int, rows: Rows, size: int) -> tuple[int, int]:
         b = self.box
         shift = 65 - self.table.shape[0].bit_length()
-        room = int(self.table.shape[0] * _MAX_LOAD) - size
+        room = int(self.table.shape[0] * MAX_LOAD) - size
         return kernels.insert_packed(
             cand, begin, end, b.lo, b.span, b.stride, self.table, shift, max(room, 0), rows, size
         )
 
-    def unseen(self, cand: Rows, n: int) -> int:
+    def unseen(self, cand: Rows, n: int, out: Rows) -> int:
         b = self.box
         table = self.table
         shift = 65 - table.shape[0].bit_length()
-        return kernels.unseen_packed(cand, n, b.lo, b.span, b.stride, table, shift)
+        return kernels.unseen_packed(cand, n, b.lo, b.span, b.stride, table, shift, out)
 
 
 @dataclass(slots=True)
@@ -142,13 +142,12 @@ class Hashed:
 
     def insert(self, cand: Rows, begin: int, end: int, rows: Rows, size: int) -> tuple[int, int]:
         shift = 65 - self.table.shape[0].bit_length()
-        room = int(self.table.shape[0] * _MAX_LOAD) - size
-        return kernels.insert_hashed(
-            cand, begin, end, self.table, shift, max(room, 0), rows, size
-        )
+        room = int(self.table.shape[0] * MAX_LOAD) - size
+        return kernels.insert_hashed(cand, begin, end, self.table, shift, max(room, 0), rows, size)
 
-    def unseen(self, cand: Rows, n: int) -> int:
+    def unseen(self, cand: Rows, n: int, out: Rows) -> int:
         # A slot may become visible before its row is, so a concurrent look would not be safe.
+        out[:n] = cand[:n]
         return n
 
 

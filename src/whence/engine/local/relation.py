@@ -1,4 +1,4 @@
-"""A relation: append-only rows of codes, a duplicate check, indexes, and the marks of semi-naive evaluation.
+"""A relation: append-only rows of codes, a duplicate check, indexes, and semi-naive's marks.
 
 Rows before `old` were there before the last round, rows from `old` to `mark` are the delta,
 rows from `mark` on are being derived; so old, delta and new are ranges of one array.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engine.local import kernels
 from whence.engine.local.buffers import grown
 from whence.engine.local.index import Index
-from whence.engine.local.kernels import Flags, Ints, Rows
+from whence.engine.local.kernels import membership as kernels
+from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.membership import Box, Membership, choose
 
 NO_FLAGS: Flags = np.zeros(0, dtype=np.uint8)
@@ -69,44 +69,78 @@ class Relation:
             lo, hi = box.lo.copy(), box.lo + (box.span - 1)
             before = lo.copy(), hi.copy()
             kernels.bounds(cand, begin, end, lo, hi)
-            lo, hi = _with_headroom(before, (lo, hi))
+            lo, hi = with_headroom(before, (lo, hi))
         room = max(1024, 2 * self.size, self.size + (end - begin))
         self.check = choose(Box.around(lo, hi), self.rows, self.size, room)
         return self.check
 
     def index(self, columns: tuple[int, ...]) -> Index:
-        """Return the index on these columns, made if need be, with all rows up to `mark` entered."""
+        """Return the index on these columns, with all rows up to `mark` entered."""
         found = self.indexes.get(columns)
         if found is None:
             found = self.indexes[columns] = Index(columns)
         found.extend(self.rows, self.mark)
         return found
 
+    @property
+    def method(self) -> str:
+        """How duplicates are found."""
+        return self.check.name if self.check is not None else "none needed"
+
+    @property
+    def alive(self) -> int:
+        """How many rows are not tombstoned."""
+        return self.size - int(np.count_nonzero(self.dead[: self.size]))
+
+    def live_rows(self) -> Rows:
+        """Return all rows that are not tombstoned."""
+        rows = self.rows[: self.size]
+        return rows if self.dead.shape[0] == 0 else rows[self.dead[: self.size] == 0]
+
+    def delta(self) -> Rows:
+        """Return the rows that the last round added."""
+        return self.rows[self.old : self.mark]
+
+    def bury(self, rows: Ints) -> None:
+        """Tombstone these rows: scans and probes pass over them, the duplicate check still knows them."""
+        if rows.shape[0]:
+            self._cover()
+            self.dead[rows] = 1
+
+    def _cover(self) -> None:
+        """Make room for a tombstone per row."""
+        if self.dead.shape[0] < self.size:
+            fresh = np.zeros(2 * self.size, dtype=np.uint8)
+            fresh[: self.dead.shape[0]] = self.dead
+            self.dead = fresh
+
+    def _enter(self) -> None:
+        """Enter all rows up to `mark` into the indexes; kernels may look at their tombstones."""
+        if self.dead.shape[0]:
+            self._cover()
+        for index in self.indexes.values():
+            index.extend(self.rows, self.mark)
+
     def advance(self) -> int:
         """Make what was derived the delta, enter it into the indexes, and return its size."""
         self.old = self.mark
         self.mark = self.size
-        for index in self.indexes.values():
-            index.extend(self.rows, self.mark)
+        self._enter()
         return self.mark - self.old
 
     def restart(self) -> None:
         """Make all rows the delta."""
         self.old = 0
         self.mark = self.size
-        for index in self.indexes.values():
-            index.extend(self.rows, self.mark)
+        self._enter()
 
     def settle(self) -> None:
         """Make all rows old: the relation is complete."""
         self.old = self.mark = self.size
-        for index in self.indexes.values():
-            index.extend(self.rows, self.mark)
+        self._enter()
 
 
-def _with_headroom(
-    before: tuple[Ints, Ints], after: tuple[Ints, Ints]
-) -> tuple[Ints, Ints]:
+def with_headroom(before: tuple[Ints, Ints], after: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     lo, hi = after[0].copy(), after[1].copy()
     for c in range(lo.shape[0]):
         extent = int(after[1][c]) - int(after[0][c])

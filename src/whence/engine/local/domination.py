@@ -1,0 +1,73 @@
+"""General subsumption: after each round, tombstone the rows that other rows dominate.
+
+Rows are judged in the order they were derived: a new row that a living row dominates dies, else
+it kills the living rows that it dominates. So of rows that dominate each other the first stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.engine.local.index import Index
+from whence.engine.local.kernels.hashing import Ints, Rows
+from whence.engine.local.kernels.joins import group_of
+from whence.engine.local.kernels.keyed import judge_pairs
+from whence.engine.local.operators import CHUNK
+from whence.engine.local.rules import Scope, compile_plan
+from whence.plan.nodes import Domination
+
+
+class Dominator:
+    """One subsumption of a relation."""
+
+    def __init__(self, domination: Domination, scope: Scope) -> None:
+        self._relation = scope.relations[domination.relation]
+        self._pairs: list[Rows] = []
+        self._runners = [compile_plan(p, scope, self._collect) for p in domination.pairs]
+        # Tuples are all different, so the group of all columns is the row.
+        self._index = Index(tuple(range(self._relation.arity)), hashed=True)
+
+    def _collect(self, pairs: Rows, n: int) -> None:
+        self._pairs.append(pairs[:n].copy())
+
+    def bury(self) -> None:
+        """Tombstone what is dominated now that the last round's rows are there."""
+        relation = self._relation
+        self._index.extend(relation.rows, relation.mark)
+        for runner in self._runners:
+            rows = runner.source()
+            for begin in range(0, rows.shape[0], CHUNK):
+                chunk = rows[begin : begin + CHUNK]
+                runner.push(chunk, chunk.shape[0])
+        if not self._pairs:
+            return
+        found = np.concatenate(self._pairs)
+        self._pairs.clear()
+        worse = self._rows(np.ascontiguousarray(found[:, : relation.arity]))
+        better = self._rows(np.ascontiguousarray(found[:, relation.arity :]))
+        different = worse != better
+        worse, better = worse[different], better[different]
+        newest = np.maximum(worse, better)
+        order = np.lexsort((better == newest, newest))
+        relation.bury(np.zeros(0, dtype=np.int64))
+        dead = np.zeros(relation.size, dtype=np.uint8)
+        dead[: relation.dead.shape[0]] = relation.dead[: relation.size]
+        judge_pairs(worse[order], better[order], dead)
+        relation.bury(np.flatnonzero(dead))
+
+    def _rows(self, tuples: Rows) -> Ints:
+        index, out = self._index, np.empty(tuples.shape[0], dtype=np.int64)
+        slots = np.arange(tuples.shape[1], dtype=np.int64)
+        group_of(
+            tuples,
+            tuples.shape[0],
+            slots,
+            np.zeros_like(slots),
+            index.key_array,
+            index.table,
+            index.first,
+            index.shift,
+            self._relation.rows,
+            out,
+        )
+        return index.first[out].astype(np.int64)

@@ -1,0 +1,210 @@
+"""The embedded engine: load, evaluate stratum by stratum, hand out the relations."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+
+from whence.analysis.kinds import record_fields, relation_kinds, type_kinds
+from whence.diagnostics import Diagnostic, LimitError
+from whence.engine.base import Limits, Observer, RelationStats, Stats
+from whence.engine.local.arrow import decode_columns, encode_table
+from whence.engine.local.columns import Columns
+from whence.engine.local.expressions import Context
+from whence.engine.local.fixpoint import Fixpoint, relation_sizes
+from whence.engine.local.folds import Folds
+from whence.engine.local.guard import Guard, peak_bytes
+from whence.engine.local.kernels.hashing import Rows
+from whence.engine.local.keyed import KeyedRelation
+from whence.engine.local.records import RecordText
+from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
+from whence.engine.local.rules import Scope
+from whence.engine.local.values import NIL, Values
+from whence.functor.user import UserFunctors
+from whence.plan.build import plan_stratum
+from whence.plan.classes import column_classes
+from whence.plan.nodes import Plan, Stratum
+from whence.syntax.nodes import Atom, Constant, Kind, RelationDecl
+
+
+class LocalEngine:
+    """Evaluates in this process; `values` may be shared with other evaluations."""
+
+    name = "local"
+
+    def __init__(
+        self, *, values: Values | None = None, functors: UserFunctors | None = None
+    ) -> None:
+        self._values = values
+        self._functors = functors or UserFunctors()
+
+    def evaluate(
+        self,
+        plan: Plan,
+        inputs: Mapping[str, pa.Table],
+        *,
+        limits: Limits = Limits(),
+        threads: int | None = None,
+        observer: Observer | None = None,
+    ) -> LocalEvaluation:
+        """Return the relations of the plan over the inputs."""
+        values = self._values if self._values is not None else Values()
+        evaluation = LocalEvaluation(plan, inputs, values, self._functors)
+        workers = max(1, threads if threads is not None else os.cpu_count() or 1)
+        try:
+            evaluation.run(limits, workers, observer)
+        except TooManyRows as error:
+            raise LimitError(
+                Diagnostic("W0705", f"`{error}` would have more than {MAX_ROWS:,} tuples")
+            ) from None
+        except MemoryError:
+            raise LimitError(
+                Diagnostic(
+                    "W0703",
+                    "the machine has no more memory for this evaluation",
+                    hint="ask for less with `whence query`, or use a machine with more memory",
+                )
+            ) from None
+        return evaluation
+
+
+class LocalEvaluation:
+    """The relations of one evaluation, as rows of codes."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        inputs: Mapping[str, pa.Table],
+        values: Values,
+        functors: UserFunctors,
+    ) -> None:
+        started = time.perf_counter()
+        program = plan.program
+        self.stats = Stats()
+        self._plan = plan
+        self._values = values
+        self._decls: dict[str, RelationDecl] = {d.name: d for d in program.relations}
+        self._kinds = relation_kinds(program)
+        kinds = type_kinds(program)
+        self._records = RecordText(values, kinds, record_fields(program))
+        rows = {
+            name: encode_table(table, self._decls[name], self._kinds[name], values, self._records)
+            for name, table in inputs.items()
+            if name in self._decls
+        }
+        self._columns = Columns(column_classes(program), self._kinds, values, rows)
+        self._inputs = rows
+        self.relations: dict[str, Relation] = {
+            d.name: Relation(d.name, d.arity, self._columns.ranges(d.name, d.arity))
+            for d in program.relations
+        }
+        declared = {f.name: f for f in program.functors}
+        self._context = Context(values, declared, kinds, functors)
+        self.stats.load_seconds = time.perf_counter() - started
+
+    def run(self, limits: Limits, threads: int, observer: Observer | None) -> None:
+        """Evaluate all strata."""
+        started = time.perf_counter()
+        guard = Guard(limits)
+        self.stats.threads = threads
+        pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        try:
+            for stratum in self._plan.strata:
+                self._run_stratum(stratum, guard, threads, pool, observer)
+        finally:
+            guard.stopped = True
+            if pool is not None:
+                pool.shutdown(wait=True)
+        self.stats.evaluate_seconds = time.perf_counter() - started
+        self.stats.peak_memory_bytes = peak_bytes()
+
+    def _run_stratum(
+        self,
+        stratum: Stratum,
+        guard: Guard,
+        threads: int,
+        pool: ThreadPoolExecutor | None,
+        observer: Observer | None,
+    ) -> None:
+        plan = plan_stratum(stratum, self._sizes(stratum))
+        for name, keyed in plan.keyed:
+            self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
+        self._load(stratum, guard)
+        scope = Scope(self.relations, self._context, self._columns.code, Folds(self._values))
+        sizes = {
+            d.relation: int(d.get("n"))
+            for d in self._plan.program.directives
+            if d.action == "limitsize"
+        }
+        fixpoint = Fixpoint(plan, scope, guard, threads=threads, pool=pool, limits=sizes)
+        rounds = fixpoint.run(observer, len(self._plan.strata))
+        for name in stratum.relations:
+            self.stats.relations[name] = RelationStats(self.relations[name].alive, rounds)
+
+    def _sizes(self, stratum: Stratum) -> dict[str, int]:
+        """Return the sizes below the stratum; those of its own relations are not known yet."""
+        sizes = relation_sizes(self.relations)
+        for name in stratum.relations:
+            if stratum.recursive:
+                sizes.pop(name, None)
+        return sizes
+
+    def _load(self, stratum: Stratum, guard: Guard) -> None:
+        facts: dict[str, list[Atom]] = {}
+        for fact in stratum.facts:
+            facts.setdefault(fact.relation, []).append(fact)
+        for name in stratum.relations:
+            relation = self.relations[name]
+            rows = self._inputs.pop(name, None)
+            if rows is not None:
+                guard.tuples += relation.insert(rows, rows.shape[0])
+            if name in facts:
+                rows = self._fact_rows(name, facts[name])
+                guard.tuples += relation.insert(rows, rows.shape[0])
+            relation.settle()
+        guard.check()
+
+    def _fact_rows(self, name: str, facts: list[Atom]) -> Rows:
+        code = self._columns.code
+        rows = np.empty((len(facts), self._decls[name].arity), dtype=np.int64)
+        for i, fact in enumerate(facts):
+            for column, term in enumerate(fact.args):
+                rows[i, column] = code(name, column, term) if isinstance(term, Constant) else NIL
+        return rows
+
+    # ── results ──
+
+    def size(self, relation: str) -> int:
+        """Return the number of tuples."""
+        return self.relations[relation].alive
+
+    def table(self, relation: str, *, ordered: bool = False) -> pa.Table:
+        """Return the tuples, decoded."""
+        decl, kinds = self._decls[relation], self._kinds[relation]
+        rows = self.relations[relation].live_rows()
+        columns = self._columns.restore(relation, rows, range(decl.arity))
+        if decl.arity == 0:
+            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
+        if ordered and rows.shape[0] > 1:
+            order = np.lexsort([self._order(c, k) for c, k in zip(columns, kinds, strict=True)][::-1])
+            columns = [c[order] for c in columns]
+        return decode_columns(columns, decl, kinds, self._values, self._records)
+
+    def _order(self, codes: np.ndarray, kind: Kind) -> np.ndarray:  # type: ignore[type-arg]
+        """Return keys that sort as the values do."""
+        if kind is Kind.SYMBOL:
+            texts = self._values.symbols.texts(np.unique(codes))
+            unique = np.unique(codes)
+            rank = np.empty(int(unique[-1]) + 1, dtype=np.int64)
+            rank[unique[np.argsort(texts)]] = np.arange(unique.shape[0])
+            return rank[codes]
+        return np.asarray(self._values.decode(codes, kind))
+
+    def method(self, relation: str) -> str:
+        """Return how duplicates of the relation are found."""
+        return self.relations[relation].method

@@ -1,0 +1,257 @@
+"""Joins of bindings with the rows of their keys."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.engine.local.compile import inline, kernel
+from whence.engine.local.kernels.hashing import GOLDEN, Flags, Ints, Rows, Small, mix
+
+
+@inline
+def _find_group(binding, i, key, consts, columns, rows, table, first, shift):  # type: ignore[no-untyped-def]
+    mask = table.shape[0] - 1
+    k = columns.shape[0]
+    h = GOLDEN
+    for c in range(k):
+        s = key[c]
+        v = binding[i, s] if s >= 0 else consts[c]
+        h = mix(h, v)
+    slot = np.int64((h * GOLDEN) >> np.uint64(shift))
+    g = np.int64(-1)
+    while True:
+        have = table[slot]
+        if have == 0:
+            break
+        q = first[have - 1]
+        same = True
+        for c in range(k):
+            s = key[c]
+            v = binding[i, s] if s >= 0 else consts[c]
+            if rows[q, columns[c]] != v:
+                same = False
+                break
+        if same:
+            g = np.int64(have - 1)
+            break
+        slot = (slot + 1) & mask
+    return g
+
+
+@kernel
+def probe_dense(
+    binding: Rows,
+    n: int,
+    cursor: Ints,
+    key: int,
+    const: int,
+    lo: int,
+    start: Ints,
+    count: Small,
+    pool: Small,
+    rows: Rows,
+    limit: int,
+    dead: Flags,
+    kept: Ints,
+    kept_to: Ints,
+    taken: Ints,
+    taken_to: Ints,
+    out: Rows,
+) -> int:
+    """Join each binding with the rows of its key; `cursor` says where to go on.
+
+    A row of `out` has the kept slots of a binding and the taken columns of a row, each in the
+    column that `kept_to` or `taken_to` names.
+    """
+    span = np.uint64(start.shape[0])
+    room = out.shape[0]
+    nk = kept.shape[0]
+    nt = taken.shape[0]
+    alive = dead.shape[0] == 0
+    i = cursor[0]
+    p = cursor[1]
+    m = 0
+    while i < n:
+        g = (binding[i, key] if key >= 0 else const) - lo
+        if np.uint64(g) < span:
+            s = start[g]
+            e = np.int64(count[g])
+            if nk == 1 and nt == 1 and alive:
+                # The commonest shape (closure and its kin), with the loop over columns undone.
+                x = binding[i, kept[0]]
+                t = taken[0]
+                xt = kept_to[0]
+                tt = taken_to[0]
+                while p < e and m < room:
+                    r = pool[s + p]
+                    if r >= limit:
+                        p = e
+                        break
+                    out[m, xt] = x
+                    out[m, tt] = rows[r, t]
+                    m += 1
+                    p += 1
+            else:
+                while p < e and m < room:
+                    r = pool[s + p]
+                    if r >= limit:
+                        p = e
+                        break
+                    p += 1
+                    if not alive and dead[r]:
+                        continue
+                    for c in range(nk):
+                        out[m, kept_to[c]] = binding[i, kept[c]]
+                    for c in range(nt):
+                        out[m, taken_to[c]] = rows[r, taken[c]]
+                    m += 1
+            if p < e:
+                break
+        i += 1
+        p = 0
+    cursor[0] = i
+    cursor[1] = p
+    return m
+
+
+@kernel
+def probe_hashed(
+    binding: Rows,
+    n: int,
+    cursor: Ints,
+    key: Ints,
+    consts: Ints,
+    columns: Ints,
+    table: Small,
+    first: Small,
+    shift: int,
+    start: Ints,
+    count: Small,
+    pool: Small,
+    rows: Rows,
+    limit: int,
+    dead: Flags,
+    kept: Ints,
+    kept_to: Ints,
+    taken: Ints,
+    taken_to: Ints,
+    out: Rows,
+) -> int:
+    """As `probe_dense`, for keys of any width; a key part below zero is a constant."""
+    room = out.shape[0]
+    nk = kept.shape[0]
+    nt = taken.shape[0]
+    alive = dead.shape[0] == 0
+    i = cursor[0]
+    p = cursor[1]
+    m = 0
+    while i < n:
+        g = _find_group(binding, i, key, consts, columns, rows, table, first, shift)
+        if g >= 0:
+            s = start[g]
+            e = np.int64(count[g])
+            while p < e and m < room:
+                r = pool[s + p]
+                if r >= limit:
+                    p = e
+                    break
+                p += 1
+                if not alive and dead[r]:
+                    continue
+                for c in range(nk):
+                    out[m, kept_to[c]] = binding[i, kept[c]]
+                for c in range(nt):
+                    out[m, taken_to[c]] = rows[r, taken[c]]
+                m += 1
+            if p < e:
+                break
+        i += 1
+        p = 0
+    cursor[0] = i
+    cursor[1] = p
+    return m
+
+
+@kernel
+def exists_dense(
+    binding: Rows,
+    n: int,
+    key: int,
+    const: int,
+    lo: int,
+    start: Ints,
+    count: Small,
+    pool: Small,
+    limit: int,
+    dead: Flags,
+    found: Flags,
+) -> None:
+    """Say for each binding whether its key has a row."""
+    span = np.uint64(start.shape[0])
+    alive = dead.shape[0] == 0
+    for i in range(n):
+        g = (binding[i, key] if key >= 0 else const) - lo
+        hit = False
+        if np.uint64(g) < span:
+            s = start[g]
+            for p in range(count[g]):
+                r = pool[s + p]
+                if r >= limit:
+                    break
+                if alive or not dead[r]:
+                    hit = True
+                    break
+        found[i] = hit
+
+
+@kernel
+def exists_hashed(
+    binding: Rows,
+    n: int,
+    key: Ints,
+    consts: Ints,
+    columns: Ints,
+    table: Small,
+    first: Small,
+    shift: int,
+    start: Ints,
+    count: Small,
+    pool: Small,
+    rows: Rows,
+    limit: int,
+    dead: Flags,
+    found: Flags,
+) -> None:
+    """Say for each binding whether its key has a row."""
+    alive = dead.shape[0] == 0
+    for i in range(n):
+        g = _find_group(binding, i, key, consts, columns, rows, table, first, shift)
+        hit = False
+        if g >= 0:
+            s = start[g]
+            for p in range(count[g]):
+                r = pool[s + p]
+                if r >= limit:
+                    break
+                if alive or not dead[r]:
+                    hit = True
+                    break
+        found[i] = hit
+
+
+@kernel
+def group_of(
+    binding: Rows,
+    n: int,
+    key: Ints,
+    consts: Ints,
+    columns: Ints,
+    table: Small,
+    first: Small,
+    shift: int,
+    rows: Rows,
+    out: Ints,
+) -> None:
+    """Say for each binding which group its key is, -1 for none."""
+    for i in range(n):
+        out[i] = _find_group(binding, i, key, consts, columns, rows, table, first, shift)

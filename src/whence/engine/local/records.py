@@ -1,0 +1,180 @@
+"""Records as text, in Soufflé's notation: `[1, [a, nil]]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from whence.diagnostics import DataError, Diagnostic
+from whence.engine.local.kernels.hashing import Ints
+from whence.engine.local.values import NIL, Values, bits_float
+from whence.functor.values import wrap_number, wrap_unsigned
+from whence.syntax.nodes import Constant, Kind
+
+MAX_DEPTH = 100_000
+
+
+class RecordText:
+    """Prints and parses records of declared types; `fields` names the types of a record's fields."""
+
+    def __init__(
+        self,
+        values: Values,
+        kinds: Mapping[str, Kind],
+        fields: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self._values = values
+        self._kinds = kinds
+        self._fields = fields
+
+    def print(self, type_: str, codes: Ints) -> list[str]:
+        """Return the text of each record."""
+        known: dict[tuple[str, int], str] = {}
+        return [self._print(type_, int(code), known) for code in codes]
+
+    def _print(self, type_: str, code: int, known: dict[tuple[str, int], str]) -> str:
+        """Print inner records first, with a stack of our own: lists nest deeply."""
+        pending = [(type_, code)]
+        while pending:
+            top = pending[-1]
+            if top in known:
+                pending.pop()
+                continue
+            if top[1] == NIL:
+                known[top] = "nil"
+                continue
+            types = self._fields[top[0]]
+            parts = self._values.unpack(np.array([top[1]], dtype=np.int64), len(types))[0]
+            inner = [
+                (t, int(c))
+                for t, c in zip(types, parts, strict=True)
+                if self._kinds[t] is Kind.RECORD and (t, int(c)) not in known
+            ]
+            if inner:
+                pending.extend(inner)
+                continue
+            texts = [
+                known[t, int(c)] if self._kinds[t] is Kind.RECORD else self._scalar(t, int(c))
+                for t, c in zip(types, parts, strict=True)
+            ]
+            known[top] = f"[{', '.join(texts)}]"
+        return known[type_, code]
+
+    def _scalar(self, type_: str, code: int) -> str:
+        match self._kinds[type_]:
+            case Kind.UNSIGNED:
+                return str(wrap_unsigned(code))
+            case Kind.FLOAT:
+                return f"{bits_float(code):g}"
+            case Kind.SYMBOL:
+                return self._values.symbols.text(code)
+            case _:
+                return str(code)
+
+    def parse(self, type_: str, texts: Sequence[str]) -> Ints:
+        """Return the code of each record."""
+        return np.array([_Parser(self, text).record(type_) for text in texts], dtype=np.int64)
+
+    def pack(self, codes: list[int]) -> int:
+        return int(self._values.pack(np.array([codes], dtype=np.int64))[0])
+
+    def scalar_code(self, type_: str, text: str) -> int:
+        """Return the code of a field's text; ValueError when it is not of its type."""
+        kind = self._kinds[type_]
+        match kind:
+            case Kind.SYMBOL:
+                return self._values.code(Constant(text, kind))
+            case Kind.FLOAT:
+                return self._values.code(Constant(float(text), kind))
+            case _:
+                value = int(text)
+                low, high = (0, 1 << 64) if kind is Kind.UNSIGNED else (-(1 << 63), 1 << 63)
+                if not low <= value < high:
+                    raise ValueError(text)
+                return wrap_number(value)
+
+    def kind(self, type_: str) -> Kind:
+        return self._kinds[type_]
+
+    def fields(self, type_: str) -> tuple[str, ...]:
+        return self._fields[type_]
+
+
+class _Parser:
+    """One record's text, read with a stack of open records."""
+
+    def __init__(self, types: RecordText, text: str) -> None:
+        self._types = types
+        self._text = text
+        self._at = 0
+
+    def record(self, type_: str) -> int:
+        open_: list[tuple[str, list[int]]] = []
+        wanted = type_
+        while True:
+            value = self._value(wanted)
+            if value is None:
+                open_.append((wanted, []))
+                if len(open_) > MAX_DEPTH:
+                    raise self._error("a record nested less deeply")
+            else:
+                while True:
+                    if not open_:
+                        self._blanks()
+                        if self._at < len(self._text):
+                            raise self._error("nothing more")
+                        return value
+                    name, parts = open_[-1]
+                    parts.append(value)
+                    if len(parts) < len(self._types.fields(name)):
+                        self._expect(",")
+                        break
+                    self._expect("]")
+                    open_.pop()
+                    value = self._types.pack(parts)
+            name, parts = open_[-1]
+            wanted = self._types.fields(name)[len(parts)]
+
+    def _value(self, type_: str) -> int | None:
+        """Read a scalar or nil; None when a record opens here."""
+        self._blanks()
+        text = self._text
+        if self._types.kind(type_) is Kind.RECORD:
+            if text.startswith("nil", self._at):
+                self._at += 3
+                return NIL
+            self._expect("[")
+            if self._types.fields(type_):
+                return None
+            self._expect("]")
+            return self._types.pack([])
+        end = self._at
+        while end < len(text) and text[end] not in ",]":
+            end += 1
+        piece = text[self._at : end]
+        try:
+            code = self._types.scalar_code(type_, piece.strip())
+        except ValueError:
+            raise self._error(f"a {self._types.kind(type_).value}") from None
+        self._at = end
+        return code
+
+    def _blanks(self) -> None:
+        while self._at < len(self._text) and self._text[self._at] in " \t":
+            self._at += 1
+
+    def _expect(self, mark: str) -> None:
+        self._blanks()
+        if not self._text.startswith(mark, self._at):
+            raise self._error(f"`{mark}`")
+        self._at += len(mark)
+
+    def _error(self, wanted: str) -> DataError:
+        shown = self._text if len(self._text) <= 60 else self._text[:60] + "…"
+        return DataError(
+            Diagnostic(
+                "W0603",
+                f"record `{shown}` is malformed at character {self._at + 1}: expected {wanted}",
+            )
+        )

@@ -1,0 +1,154 @@
+"""From a rewritten program to its plan: strata first, their rule plans when sizes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from whence.analysis.strata import strata
+from whence.plan.compile_rule import compile_rule
+from whence.plan.keyed import keyed_relations
+from whence.plan.nodes import Domination, Plan, RulePlan, Stratum, StratumPlan, Version
+from whence.rewrite.reorder_body import order_body
+from whence.syntax.nodes import (
+    Atom,
+    Constant,
+    Literal,
+    Nil,
+    Program,
+    Rule,
+    Subsumption,
+)
+
+Cardinalities = Mapping[str, int]
+
+
+def build_plan(program: Program) -> Plan:
+    """Return the program's strata in evaluation order, each with its facts and rules."""
+    by_head: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        by_head.setdefault(rule.head.relation, []).append(rule)
+    subsumed: dict[str, list[Subsumption]] = {}
+    for subsumption in program.subsumptions:
+        subsumed.setdefault(subsumption.dominated.relation, []).append(subsumption)
+    found = []
+    for number, stratum in enumerate(strata(program)):
+        rules = [r for name in stratum.relations for r in by_head.get(name, ())]
+        found.append(
+            Stratum(
+                number,
+                tuple(stratum.relations),
+                stratum.recursive,
+                tuple(r.head for r in rules if _is_plain_fact(r)),
+                tuple(r for r in rules if not _is_plain_fact(r)),
+                tuple(s for name in stratum.relations for s in subsumed.get(name, ())),
+            )
+        )
+    return Plan(program, tuple(found))
+
+
+def _is_plain_fact(rule: Rule) -> bool:
+    return rule.is_fact and all(isinstance(a, Constant | Nil) for a in rule.head.args)
+
+
+def plan_stratum(stratum: Stratum, cardinalities: Cardinalities) -> StratumPlan:
+    """Return the rule plans of a stratum, its bodies ordered for these sizes."""
+    recursive = set(stratum.relations) if stratum.recursive else set()
+    once: list[RulePlan] = []
+    versions: list[tuple[Rule, int]] = []
+    for rule in stratum.rules:
+        deltas = [
+            i
+            for i, literal in enumerate(rule.body)
+            if isinstance(literal, Atom) and literal.relation in recursive
+        ]
+        if deltas:
+            versions.extend((rule, i) for i in deltas)
+        else:
+            once.append(_plan_rule(rule, None, (), cardinalities))
+    keyed_names = {s.dominated.relation for s in stratum.subsumptions}
+    repeated = [_delta_plan(r, i, recursive, keyed_names, cardinalities) for r, i in versions]
+    keyed = keyed_relations(stratum.subsumptions, repeated)
+    dominations = tuple(
+        _domination(s, cardinalities)
+        for s in stratum.subsumptions
+        if s.dominated.relation not in keyed
+    )
+    return StratumPlan(
+        stratum.number,
+        stratum.relations,
+        stratum.recursive,
+        tuple(once),
+        tuple(repeated),
+        tuple(keyed.items()),
+        dominations,
+    )
+
+
+def _delta_plan(
+    rule: Rule,
+    delta: int,
+    recursive: set[str],
+    changing: set[str],
+    cardinalities: Cardinalities,
+) -> RulePlan:
+    """The version of the rule that starts from the new rows of one recursive atom.
+
+    Recursive atoms before it read old rows only, so that no pair of new rows is met twice;
+    relations whose rows change in place have no old rows to read.
+    """
+    old = tuple(
+        i
+        for i, literal in enumerate(rule.body)
+        if isinstance(literal, Atom)
+        and literal.relation in recursive
+        and literal.relation not in changing
+        and i < delta
+    )
+    return _plan_rule(rule, delta, old, cardinalities)
+
+
+def _plan_rule(
+    rule: Rule, delta: int | None, old: Sequence[int], cardinalities: Cardinalities
+) -> RulePlan:
+    body, positions = _ordered(rule, delta, cardinalities)
+    versions = {
+        at: Version.DELTA if source == delta else Version.OLD
+        for at, source in enumerate(positions)
+        if source == delta or source in old
+    }
+    relation = None
+    if delta is not None:
+        atom = rule.body[delta]
+        assert isinstance(atom, Atom)
+        relation = atom.relation
+    return compile_rule(rule, rule.head, body, versions, relation)
+
+
+def _ordered(
+    rule: Rule, first: int | None, cardinalities: Cardinalities
+) -> tuple[tuple[Literal, ...], list[int]]:
+    """Order the body, and say for each literal where it stood in the rule."""
+    body = order_body(rule, first, cardinalities)
+    left = list(enumerate(rule.body))
+    positions = []
+    for literal in body:
+        at = next(
+            (i for i, (_, known) in enumerate(left) if known is literal),
+            next((i for i, (_, known) in enumerate(left) if known == literal), None),
+        )
+        positions.append(-1 if at is None else left.pop(at)[0])
+    return body, positions
+
+
+def _domination(subsumption: Subsumption, cardinalities: Cardinalities) -> Domination:
+    """The two delta versions of `which pairs of tuples are dominated and dominating`."""
+    worse, better = subsumption.dominated, subsumption.dominating
+    name = worse.relation
+    body: tuple[Literal, ...] = (worse, better, *subsumption.body)
+    rule = Rule((Atom(name, worse.args + better.args),), body, span=subsumption.span)
+    plans = (
+        replace(_plan_rule(rule, 0, (), cardinalities), delta=name),
+        replace(_plan_rule(rule, 1, (0,), cardinalities), delta=name),
+    )
+    return Domination(name, subsumption, plans)
