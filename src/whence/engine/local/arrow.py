@@ -35,7 +35,7 @@ def encode_table(
     if table.num_columns != decl.arity:
         raise DataError(
             Diagnostic(
-                "W0601",
+                "W0651",
                 f"`{decl.name}` has {decl.arity} columns, its facts have {table.num_columns}",
             )
         )
@@ -93,7 +93,7 @@ def _through_unique(column: pa.ChunkedArray, encode: object) -> Ints:
 def _wrong(decl: RelationDecl, attribute: Attribute, kind: Kind, what: str) -> DataError:
     return DataError(
         Diagnostic(
-            "W0602",
+            "W0652",
             f"column `{attribute.name}` of `{decl.name}` is a {kind.value} but {what}",
         )
     )

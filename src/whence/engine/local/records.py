@@ -174,7 +174,7 @@ class _Parser:
         shown = self._text if len(self._text) <= 60 else self._text[:60] + "…"
         return DataError(
             Diagnostic(
-                "W0603",
+                "W0653",
                 f"record `{shown}` is malformed at character {self._at + 1}: expected {wanted}",
             )
         )

@@ -1,0 +1,187 @@
+"""Text to program to plan to result: the whole way on one screen.
+
+Each function does one stage and raises a `WhenceError` with all that is wrong there. Heavy
+libraries load when an engine is first asked for, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.analysis.check import check
+from whence.diagnostics import (
+    DataError,
+    Diagnostic,
+    UsageError,
+    by_place,
+    nearest,
+    raise_errors,
+)
+from whence.engine.base import Engine, Evaluation, Limits, Observer
+from whence.plan.build import build_plan
+from whence.plan.nodes import Plan
+from whence.rewrite.pipeline import run_passes
+from whence.rewrite.resolve_types import resolve_types
+from whence.syntax.nodes import Atom, Program
+from whence.syntax.souffle import parse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.functor.user import UserFunctors
+
+__all__ = [
+    "ENGINES",
+    "Compiled",
+    "check",
+    "compile",
+    "evaluate",
+    "explain_plan",
+    "parse",
+    "read_program",
+]
+
+ENGINES = ("local",)
+"""The engines that `--engine` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program that can be evaluated, and how it came to be."""
+
+    source: Program
+    warnings: tuple[Diagnostic, ...]
+    passes: tuple[tuple[str, Program], ...]
+    plan: Plan
+    goal: Atom | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return what `whence plan --format json` prints."""
+        from whence.plan.show import plan_as_json
+
+        return {
+            "passes": [{"pass": name, "program": str(program)} for name, program in self.passes],
+            "strata": plan_as_json(self.plan),
+        }
+
+
+def read_program(path: Path | str) -> Program:
+    """Return the program in a file."""
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            Diagnostic(
+                "W0803",
+                f"`{path}` is not UTF-8 text: byte {error.start} is {error.object[error.start]:#x}",
+            )
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            Diagnostic("W0802", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}")
+        ) from None
+    return parse(text, name=str(path))
+
+
+def compile(program: Program, *, goal: Atom | None = None, keep_all: bool = False) -> Compiled:
+    """Check, rewrite and plan a program.
+
+    What no output needs is left out, unless `keep_all`; with a goal, what the goal does not need.
+    """
+    found = check(program)
+    raise_errors(found)
+    if goal is not None:
+        _check_goal(goal, program)
+    resolved = resolve_types(program)
+    passes = (("resolve_types", resolved), *run_passes(resolved, goal=goal, keep_all=keep_all))
+    plan = build_plan(passes[-1][1])
+    return Compiled(program, tuple(by_place(found)), passes, plan, goal)
+
+
+def _check_goal(goal: Atom, program: Program) -> None:
+    arities = {decl.name: decl.arity for decl in program.relations}
+    if goal.relation not in arities:
+        like = nearest(goal.relation, arities)
+        raise UsageError(
+            Diagnostic(
+                "W0804",
+                f"the program has no relation `{goal.relation}`",
+                goal.span,
+                hint=f"did you mean `{like}`?" if like else "",
+            )
+        )
+    if arities[goal.relation] != len(goal.args):
+        raise UsageError(
+            Diagnostic(
+                "W0805",
+                f"`{goal.relation}` has {arities[goal.relation]} columns, "
+                f"the goal gives {len(goal.args)}",
+                goal.span,
+            )
+        )
+
+
+def evaluate(
+    program: Program | Compiled,
+    inputs: Mapping[str, pa.Table] | None = None,
+    *,
+    engine: str = "local",
+    limits: Limits = Limits(),
+    threads: int | None = None,
+    observer: Observer | None = None,
+    functors: UserFunctors | None = None,
+) -> Evaluation:
+    """Return the relations of the program over the inputs."""
+    compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
+    _check_functors(compiled.plan.program, functors)
+    chosen = _engine(engine, functors)
+    return chosen.evaluate(
+        compiled.plan, inputs or {}, limits=limits, threads=threads, observer=observer
+    )
+
+
+def _engine(name: str, functors: UserFunctors | None) -> Engine:
+    if name == "local":
+        from whence.engine.local.engine import LocalEngine
+
+        return LocalEngine(functors=functors)
+    raise UsageError(
+        Diagnostic("W0801", f"there is no engine `{name}`", hint=f"one of {', '.join(ENGINES)}")
+    )
+
+
+def _check_functors(program: Program, functors: UserFunctors | None) -> None:
+    missing = [f for f in program.functors if functors is None or f.name not in functors]
+    if missing:
+        raise DataError(
+            *(
+                Diagnostic(
+                    "W0706",
+                    f"functor `{f.name}` has no Python function",
+                    f.span,
+                    "declared here",
+                    hint=f'register one: `db.functor("{f.name}", function)`',
+                )
+                for f in missing
+            )
+        )
+
+
+def explain_plan(compiled: Compiled) -> str:
+    """Return the program after each pass that changed it, then the strata with their steps."""
+    from whence.plan.show import show_plan
+
+    parts: list[str] = []
+    before: Program | None = None
+    for name, program in compiled.passes:
+        if program == before:
+            parts.append(f"── {name}: no change")
+        else:
+            parts.append(f"── {name}\n{program}")
+        before = program
+    parts.append(f"── plan\n{show_plan(compiled.plan)}")
+    return "\n\n".join(parts)
