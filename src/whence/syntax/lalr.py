@@ -16,9 +16,17 @@ Recover = Callable[[int, int, frozenset[str]], int]
 
 
 def run(
-    table: Table, tokens: Sequence[Token], actions: object, start: str, recover: Recover
+    table: Table,
+    tokens: Sequence[Token],
+    actions: object,
+    start: str,
+    recover: Recover,
+    begins: list[int],
 ) -> object:
-    """Return the value of the start symbol; after an error, start afresh where `recover` says."""
+    """Return the value of the start symbol; after an error, start afresh where `recover` says.
+
+    `begins` gets the index of the first token of each statement.
+    """
     states = table.states
     reductions = [
         (p.origin, p.size, getattr(actions, p.action) if p.action else None)
@@ -27,7 +35,7 @@ def run(
     first, last = table.starts[start], table.ends[start]
     stack: list[int] = [first]
     values: list[object] = []
-    index = begin = 0
+    index = 0
     while True:
         token = tokens[index]
         kind = token[0]
@@ -36,15 +44,14 @@ def run(
             if action is None:
                 if kind == END and stack[-1] == last:
                     return values[-1]
-                index = recover(begin, index, expected(table, stack))
+                index = recover(begins[-1] if begins else 0, index, expected(table, stack))
                 if index >= len(tokens):
                     return None
-                begin = index
                 stack, values = [first], []
                 break
             if action >= 0:
                 if len(stack) <= 2:
-                    begin = index
+                    begins.append(index)
                 stack.append(action)
                 values.append(token)
                 index += 1

@@ -8,7 +8,7 @@ from whence.diagnostics import Diagnostic, ProgramError, Source, by_place
 from whence.syntax.builder import Builder
 from whence.syntax.lalr import run
 from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, walk
-from whence.syntax.scanner import Token, scan
+from whence.syntax.scanner import Scan, Token, scan
 from whence.syntax.slips import MAX_ERRORS, Slips
 from whence.syntax.table import load
 
@@ -21,17 +21,15 @@ def parse(text: str, *, name: str = "<text>") -> Program:
     >>> parse(".decl a(x: number)  a(1).").rules[0].head.relation
     'a'
     """
-    source = Source(name, text)
-    builder = Builder(source)
-    _run(source, builder, "program")
+    builder = Builder(Source(name, text))
+    _run(builder, "program")
     return builder.build()
 
 
 def parse_goal(text: str, name: str = "<goal>") -> Atom:
     """Return the atom of a query such as `path(1, x)`, which may end in `.` or `?`."""
-    source = Source(name, text)
-    builder = Builder(source)
-    goal = _run(source, builder, "goal")
+    builder = Builder(Source(name, text))
+    goal, *_ = _run(builder, "goal")
     assert isinstance(goal, Atom)
     builder.check_depth((goal,))
     _refuse(builder.diagnostics)
@@ -41,30 +39,30 @@ def parse_goal(text: str, name: str = "<goal>") -> Atom:
 def parse_fact(text: str, name: str = "<fact>") -> Atom:
     """Return the atom of a fact such as `edge(1, 2)`, whose terms are all constants."""
     fact = parse_goal(text, name)
-    _refuse(
-        [
-            Diagnostic(
-                "W0112",
-                f"fact of `{fact.relation}` is not made of constants",
-                node.span,
-                hint='write numbers, `"strings"`, `nil` and records of them',
-            )
-            for arg in fact.args
-            for node in walk(arg)
-            if not isinstance(node, Constant | Nil | Record)
-        ][:1]
-    )
+    for arg in fact.args:
+        for node in walk(arg):
+            if not isinstance(node, Constant | Nil | Record):
+                hint = 'write numbers, `"strings"`, `nil` and records of them'
+                message = f"fact of `{fact.relation}` is not made of constants"
+                raise ProgramError(Diagnostic("W0112", message, node.span, hint=hint))
     return fact
 
 
-def _run(source: Source, builder: Builder, start: str) -> object:
-    scanned = scan(source, GRAMMAR)
+def statements(text: str, *, name: str = "<text>") -> tuple[Scan, list[int]]:
+    """Return the tokens and comments of a well-formed program, and where its statements begin."""
+    _, scanned, begins = _run(Builder(Source(name, text)), "program")
+    return scanned, begins
+
+
+def _run(builder: Builder, start: str) -> tuple[object, Scan, list[int]]:
+    scanned = scan(builder.source, GRAMMAR)
     table = load(GRAMMAR)
     tokens = scanned.tokens if start == "program" else _without_end_mark(scanned.tokens)
-    slips = Slips(source, tokens, table)
-    value = run(table, tokens, builder, start, slips.recover)
+    slips = Slips(builder.source, tokens, table)
+    begins: list[int] = []
+    value = run(table, tokens, builder, start, slips.recover, begins)
     _refuse([*scanned.diagnostics, *slips.diagnostics, *builder.diagnostics])
-    return value
+    return value, scanned, begins
 
 
 def _without_end_mark(tokens: list[Token]) -> list[Token]:
