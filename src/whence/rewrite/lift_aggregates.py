@@ -184,7 +184,7 @@ class _Lifting:
         ]
         typed = {column: types.get(column) for column in columns}
         variables: tuple[Term, ...] = tuple(map(Variable, columns))
-        if len({inside & columns.keys() for inside in own}) > 1:
+        if len({frozenset(inside & columns.keys()) for inside in own}) > 1:
             # Alternatives that bind different variables never give the same assignment.
             tag = next(name for name in _tags() if name not in columns)
             typed[tag] = "number"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from whence.functor import NEGATED
+from whence.functor import FUNCTORS, NEGATED
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -18,6 +18,7 @@ from whence.syntax.nodes import (
     Constant,
     Constraint,
     Counter,
+    Kind,
     Literal,
     Negation,
     Nil,
@@ -139,19 +140,20 @@ def transform(
 
 def substitute(node: NodeT, by: Mapping[str, Term]) -> NodeT:
     """Return the node with variables replaced, also inside aggregates."""
+    return cast(NodeT, _substitute(node, by))
 
+
+def _substitute(node: Term | Literal, by: Mapping[str, Term]) -> Term | Literal:
     def change(inner: Term | Literal) -> Term | Literal:
-        return by.get(inner.name, inner) if type(inner) is Variable else inner
+        return by.get(inner.name, inner) if isinstance(inner, Variable) else inner
 
-    if type(node) is Atom:
-        args = tuple(
-            change(arg)
-            if type(arg) is Variable or type(arg) is Constant
-            else transform(arg, change)
-            for arg in node.args
-        )
-        return cast(NodeT, Atom(node.relation, cast(tuple[Term, ...], args), span=node.span))
-    return transform(node, change)
+    if not isinstance(node, Atom):
+        return transform(node, change)
+    args = tuple(
+        by.get(arg.name, arg) if isinstance(arg, Variable) else transform(arg, change)
+        for arg in node.args
+    )
+    return Atom(node.relation, args, span=node.span)
 
 
 def substitute_rule(rule: Rule, by: Mapping[str, Term]) -> Rule:
@@ -161,6 +163,19 @@ def substitute_rule(rule: Rule, by: Mapping[str, Term]) -> Rule:
         heads=tuple(substitute(head, by) for head in rule.heads),
         body=tuple(substitute(literal, by) for literal in rule.body),
     )
+
+
+def term_kind(term: Term) -> Kind | None:
+    """Return the kind of a term's value, as far as the term alone says."""
+    match term:
+        case Constant(kind=kind) | Aggregate(kind=kind):
+            return kind
+        case Record() | Nil():
+            return Kind.RECORD
+        case Call(functor=functor, kind=kind) if kind and (functor, kind) in FUNCTORS:
+            return FUNCTORS[functor, kind].result
+        case _:
+            return None
 
 
 def is_deterministic(*nodes: Term | Literal) -> bool:

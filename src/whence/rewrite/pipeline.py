@@ -1,0 +1,70 @@
+"""The passes, in the order they run, from a program with resolved types to one to be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from whence.rewrite.flatten_terms import flatten_terms
+from whence.rewrite.lift_aggregates import lift_aggregates
+from whence.rewrite.normalise import normalise
+from whence.rewrite.prune import outputs, prune
+from whence.rewrite.reorder_body import reorder_body
+from whence.rewrite.scope_aggregates import scope_aggregates
+from whence.rewrite.simplify import simplify
+from whence.syntax.nodes import Atom, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What passes may know beside the program."""
+
+    roots: frozenset[str] | None = None
+    """The relations whose facts are asked for; None when all are."""
+    goal: Atom | None = None
+    inputs: Collection[str] | None = None
+    """The relations that may be given facts; None when any may."""
+    cardinalities: Mapping[str, int] | None = None
+
+
+Pass: TypeAlias = Callable[[Program, Context], Program]
+
+
+def _prune(program: Program, context: Context) -> Program:
+    if context.roots is None:
+        return program
+    return prune(program, context.roots, context.inputs)
+
+
+PASSES: Final[tuple[tuple[str, Pass], ...]] = (
+    ("normalise", lambda program, _: normalise(program)),
+    ("scope_aggregates", lambda program, _: scope_aggregates(program)),
+    ("lift_aggregates", lambda program, _: lift_aggregates(program)),
+    ("flatten_terms", lambda program, _: flatten_terms(program)),
+    ("simplify", lambda program, _: simplify(program)),
+    ("prune", _prune),
+    ("reorder_body", lambda program, context: reorder_body(program, context.cardinalities)),
+)
+
+
+def run_passes(
+    program: Program,
+    *,
+    goal: Atom | None = None,
+    keep_all: bool = False,
+    inputs: Collection[str] | None = None,
+    cardinalities: Mapping[str, int] | None = None,
+) -> tuple[tuple[str, Program], ...]:
+    """Return the program after each pass, under the name of the pass.
+
+    Kept is what the goal needs, else what the outputs need; everything with `keep_all` or
+    without any output.
+    """
+    roots = frozenset((goal.relation,) if goal is not None else outputs(program))
+    context = Context(None if keep_all or not roots else roots, goal, inputs, cardinalities)
+    steps = []
+    for name, run in PASSES:
+        program = run(program, context)
+        steps.append((name, program))
+    return tuple(steps)
