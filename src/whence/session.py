@@ -42,6 +42,7 @@ __all__ = [
     "explain_plan",
     "parse",
     "read_program",
+    "read_text",
 ]
 
 ENGINES = ("local",)
@@ -70,9 +71,14 @@ class Compiled:
 
 def read_program(path: Path | str) -> Program:
     """Return the program in a file."""
+    return parse(read_text(path), name=str(path))
+
+
+def read_text(path: Path | str) -> str:
+    """Return the text of a program file."""
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(
             Diagnostic(
@@ -84,7 +90,6 @@ def read_program(path: Path | str) -> Program:
         raise UsageError(
             Diagnostic("W0802", f"cannot read `{path}`: {(error.strerror or str(error)).lower()}")
         ) from None
-    return parse(text, name=str(path))
 
 
 def compile(program: Program, *, goal: Atom | None = None, keep_all: bool = False) -> Compiled:
