@@ -1,1 +1,70 @@
-"""The command line, one file per command."""
+"""The command `whence`: one module per command, listed here.
+
+Commands import what they need when they run, so that `whence --help` and short runs stay quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+
+from whence import __version__
+from whence.app.cli.check import check
+from whence.app.cli.fmt import fmt
+from whence.app.cli.plan import plan
+from whence.app.cli.query import query
+from whence.app.cli.repl import repl
+from whence.app.cli.run import run
+
+COMMANDS: Final[tuple[Callable[..., None], ...]] = (run, check, fmt, plan, query, repl)
+
+app = typer.Typer(
+    name="whence",
+    help="Datalog in Soufflé's syntax: evaluate, check, format, plan and query programs.",
+    epilog="Exit codes: 0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, "
+    "4 a limit was reached, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+for _command in COMMANDS:
+    app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"whence {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _settings(
+    verbose: Annotated[
+        int,
+        typer.Option("--verbose", "-v", count=True, help="Log what is done; twice for more."),
+    ] = 0,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    if verbose:
+        logging.basicConfig(
+            stream=sys.stderr,
+            level=logging.INFO if verbose == 1 else logging.DEBUG,
+            format="%(relativeCreated)8.0f ms  %(name)s  %(message)s",
+        )
+        # Numba logs every pass of its compiler, which is nobody's question here.
+        logging.getLogger("numba").setLevel(logging.WARNING)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

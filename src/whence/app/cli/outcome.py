@@ -1,0 +1,45 @@
+"""How a command ends: every error a user can cause becomes a message and an exit code.
+
+0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, 4 a limit was reached,
+130 interrupted, 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from whence.app.cli.terminal import report
+from whence.diagnostics import DataError, Diagnostic, LimitError, WhenceError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+@contextlib.contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors inside the block into their message on stderr and their exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except WhenceError as error:
+        report(error.diagnostics)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # The interpreter flushes stdout once more at exit; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+    except MemoryError:
+        report([Diagnostic("W0705", "there is no more memory", hint="try `--max-memory`")])
+        raise typer.Exit(LimitError.exit_code) from None
+    except OSError as error:
+        what = f"`{error.filename}`: " if error.filename else ""
+        report([Diagnostic("W0612", f"{what}{(error.strerror or str(error)).lower()}")])
+        raise typer.Exit(DataError.exit_code) from None

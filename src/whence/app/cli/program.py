@@ -1,0 +1,44 @@
+"""The program of a command line: read, compiled, its warnings shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.app.cli.terminal import report
+from whence.diagnostics import Diagnostic, UsageError
+
+if TYPE_CHECKING:
+    from whence.session import Compiled
+    from whence.syntax.nodes import Program
+
+
+def program_text(path: Path) -> str:
+    """Return the text of a program, from standard input when the path is `-`."""
+    from whence import session
+
+    if str(path) != "-":
+        return session.read_text(path)
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise UsageError(Diagnostic("W0803", "standard input is not UTF-8 text")) from None
+
+
+def open_program(path: Path) -> Program:
+    """Return the program in a file, or on standard input when the path is `-`."""
+    from whence import session
+
+    return session.parse(program_text(path), name="<stdin>" if str(path) == "-" else str(path))
+
+
+def compile_program(program: Program, goal: str | None = None, *, quiet: bool = False) -> Compiled:
+    """Return the compiled program; its warnings go to stderr unless `quiet`."""
+    from whence import session
+    from whence.syntax.souffle import parse_goal
+
+    compiled = session.compile(program, goal=parse_goal(goal) if goal else None)
+    if not quiet:
+        report(compiled.warnings)
+    return compiled
