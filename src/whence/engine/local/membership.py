@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.engine.local.buffers import reserve
+from whence.engine.local.buffers import advise_huge, reserve
 from whence.engine.local.kernels import membership as kernels
 from whence.engine.local.kernels.hashing import Ints, Rows, Words
 
@@ -21,6 +21,9 @@ BITMAP_FLOOR = 4 << 20
 
 BITMAP_BYTES_PER_ROW = 24
 """Beyond the floor a bitmap may cost this much a row, about what a hash table costs."""
+
+BITMAP_ADVANCE = 64 << 20, 256
+"""Up to so many bytes it may cost this much a row: relations that grow fast soon fill it."""
 
 _PACKABLE = 1 << 62
 MAX_LOAD = 0.7
@@ -80,6 +83,7 @@ class Bitmap:
     @staticmethod
     def of(box: Box, rows: Rows, size: int) -> Bitmap:
         bits = reserve(box.volume // 64 + 1, np.uint64)
+        advise_huge(bits)
         kernels.fill_bitmap(rows, size, box.lo, box.stride, bits)
         return Bitmap(box, bits)
 
@@ -153,7 +157,9 @@ class Hashed:
 
 def choose(box: Box, rows: Rows, size: int, room: int) -> Membership:
     """Return the check for these rows that will serve until there are `room` of them."""
-    if box.volume // 8 <= max(BITMAP_FLOOR, BITMAP_BYTES_PER_ROW * room):
+    cap, advance = BITMAP_ADVANCE
+    allowed = max(BITMAP_FLOOR, BITMAP_BYTES_PER_ROW * room, min(cap, advance * room))
+    if box.volume // 8 <= allowed:
         return Bitmap.of(box, rows, size)
     if box.volume < _PACKABLE:
         return Packed.of(box, rows, size, room)

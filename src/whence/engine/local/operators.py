@@ -81,6 +81,8 @@ def probe(
     def push(binding: Rows, n: int) -> None:
         cursor[0] = cursor[1] = 0
         limit = relation.old if old else relation.mark
+        if limit >= index.entered:
+            limit = kernels.NO_LIMIT
         while True:
             if index.dense:
                 m = dense(

@@ -8,6 +8,10 @@ from whence.engine.local.compile import inline, kernel
 from whence.engine.local.kernels.hashing import GOLDEN, Flags, Ints, Rows, Small, mix
 
 
+NO_LIMIT = (1 << 31) - 1
+"""A row limit above all rows: the whole list of a key is visible."""
+
+
 @inline
 def _find_group(binding, i, key, consts, columns, rows, table, first, shift):  # type: ignore[no-untyped-def]
     mask = table.shape[0] - 1
@@ -36,6 +40,22 @@ def _find_group(binding, i, key, consts, columns, rows, table, first, shift):  #
             break
         slot = (slot + 1) & mask
     return g
+
+
+@inline
+def _visible(pool, s, e, limit):  # type: ignore[no-untyped-def]
+    """Cut a list of e rows, in ascending order from s, before the first one at the limit."""
+    if e == 0 or pool[s + e - 1] < limit:
+        return e
+    low = np.int64(0)
+    high = e
+    while low < high:
+        mid = (low + high) >> 1
+        if pool[s + mid] < limit:
+            low = mid + 1
+        else:
+            high = mid
+    return low
 
 
 @kernel
@@ -68,6 +88,9 @@ def probe_dense(
     nk = kept.shape[0]
     nt = taken.shape[0]
     alive = dead.shape[0] == 0
+    t = taken[0] if nt else 0
+    xt = kept_to[0] if nk else 0
+    tt = taken_to[0] if nt else 0
     i = cursor[0]
     p = cursor[1]
     m = 0
@@ -76,35 +99,27 @@ def probe_dense(
         if np.uint64(g) < span:
             s = start[g]
             e = np.int64(count[g])
+            if limit < NO_LIMIT:
+                e = _visible(pool, s, e, limit)
+            stop = min(e, p + room - m)
             if nk == 1 and nt == 1 and alive:
                 # The commonest shape (closure and its kin), with the loop over columns undone.
                 x = binding[i, kept[0]]
-                t = taken[0]
-                xt = kept_to[0]
-                tt = taken_to[0]
-                while p < e and m < room:
-                    r = pool[s + p]
-                    if r >= limit:
-                        p = e
-                        break
+                while p < stop:
                     out[m, xt] = x
-                    out[m, tt] = rows[r, t]
+                    out[m, tt] = rows[pool[s + p], t]
                     m += 1
                     p += 1
             else:
-                while p < e and m < room:
-                    r = pool[s + p]
-                    if r >= limit:
-                        p = e
-                        break
-                    p += 1
-                    if not alive and dead[r]:
-                        continue
-                    for c in range(nk):
-                        out[m, kept_to[c]] = binding[i, kept[c]]
-                    for c in range(nt):
-                        out[m, taken_to[c]] = rows[r, taken[c]]
-                    m += 1
+                for q in range(p, stop):
+                    r = pool[s + q]
+                    if alive or not dead[r]:
+                        for c in range(nk):
+                            out[m, kept_to[c]] = binding[i, kept[c]]
+                        for c in range(nt):
+                            out[m, taken_to[c]] = rows[r, taken[c]]
+                        m += 1
+            p = max(p, stop)
             if p < e:
                 break
         i += 1
@@ -150,19 +165,18 @@ def probe_hashed(
         if g >= 0:
             s = start[g]
             e = np.int64(count[g])
-            while p < e and m < room:
-                r = pool[s + p]
-                if r >= limit:
-                    p = e
-                    break
-                p += 1
-                if not alive and dead[r]:
-                    continue
-                for c in range(nk):
-                    out[m, kept_to[c]] = binding[i, kept[c]]
-                for c in range(nt):
-                    out[m, taken_to[c]] = rows[r, taken[c]]
-                m += 1
+            if limit < NO_LIMIT:
+                e = _visible(pool, s, e, limit)
+            stop = min(e, p + room - m)
+            for q in range(p, stop):
+                r = pool[s + q]
+                if alive or not dead[r]:
+                    for c in range(nk):
+                        out[m, kept_to[c]] = binding[i, kept[c]]
+                    for c in range(nt):
+                        out[m, taken_to[c]] = rows[r, taken[c]]
+                    m += 1
+            p = max(p, stop)
             if p < e:
                 break
         i += 1

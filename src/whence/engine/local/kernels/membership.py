@@ -33,6 +33,28 @@ def insert_bitmap(
 ) -> tuple[int, int]:
     """Append the candidates whose bit is clear; stop at the first one outside the box."""
     width = cand.shape[1]
+    if width == 2:
+        # Most relations are binary: the same with the loop over columns undone.
+        lo0, lo1 = lo[0], lo[1]
+        span0, span1 = np.uint64(span[0]), np.uint64(span[1])
+        stride0 = stride[0]
+        for i in range(begin, end):
+            a = cand[i, 0]
+            b = cand[i, 1]
+            d0 = a - lo0
+            d1 = b - lo1
+            if np.uint64(d0) >= span0 or np.uint64(d1) >= span1:
+                return i, size
+            key = d0 * stride0 + d1
+            word = key >> S6
+            bit = ONE << np.uint64(key & LOW6)
+            have = bits[word]
+            if have & bit == ZERO:
+                bits[word] = have | bit
+                rows[size, 0] = a
+                rows[size, 1] = b
+                size += 1
+        return end, size
     for i in range(begin, end):
         key = np.int64(0)
         for c in range(width):
