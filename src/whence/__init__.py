@@ -5,4 +5,67 @@ Names load on first use, so that `import whence` stays quick and loads no numeri
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from whence.diagnostics import (
+        DataError,
+        Diagnostic,
+        LimitError,
+        ProgramError,
+        UsageError,
+        WhenceError,
+    )
+    from whence.engine.base import Limits
+    from whence.session import check, compile, evaluate, parse, read_program
+    from whence.syntax.nodes import Program
+
 __version__ = "0.1.0"
+
+_HOMES: Final = {
+    "parse": "whence.session",
+    "read_program": "whence.session",
+    "check": "whence.session",
+    "compile": "whence.session",
+    "evaluate": "whence.session",
+    "Limits": "whence.engine.base",
+    "Program": "whence.syntax.nodes",
+    "Diagnostic": "whence.diagnostics",
+    "WhenceError": "whence.diagnostics",
+    "ProgramError": "whence.diagnostics",
+    "UsageError": "whence.diagnostics",
+    "DataError": "whence.diagnostics",
+    "LimitError": "whence.diagnostics",
+}
+
+__all__ = [
+    "parse",
+    "read_program",
+    "check",
+    "compile",
+    "evaluate",
+    "Limits",
+    "Program",
+    "Diagnostic",
+    "WhenceError",
+    "ProgramError",
+    "UsageError",
+    "DataError",
+    "LimitError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'whence' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
