@@ -18,6 +18,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("app",),
     ("__init__",),
+    ("database",),
+    ("table", "answers"),
     ("session",),
     ("facts", "engine"),
     ("plan",),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from whence import session
-from whence.app.answers import match_goal, print_facts
+from whence.answers import match_goal, print_facts
 from whence.diagnostics import Diagnostic, UsageError, nearest, raise_errors
 from whence.engine.base import Limits
 from whence.facts.directives import load_inputs

@@ -38,7 +38,7 @@ def query(
         compiled = compile_program(open_program(program), goal, quiet=quiet)
         assert compiled.goal is not None
         from whence import session
-        from whence.app.answers import match_goal, print_facts
+        from whence.answers import match_goal, print_facts
         from whence.engine.base import Limits
         from whence.facts.directives import load_inputs
 
