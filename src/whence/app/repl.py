@@ -82,7 +82,7 @@ class Repl:
         self._typed = ""
         if not text:
             return
-        if text.endswith("?"):
+        if text.rstrip().endswith("?"):
             yield from self._ask(text)
         else:
             self._check_directive(text)
@@ -153,32 +153,30 @@ def is_complete(text: str) -> bool:
     >>> is_complete("edge(1, 2)."), is_complete("path(x, y) :-"), is_complete(".decl a(x: number)")
     (True, False, True)
     """
-    depth, quoted, index = 0, False, 0
+    depth, quoted, index, last = 0, False, 0, ""
     while index < len(text):
         char = text[index]
         if quoted:
             if char == "\\":
                 index += 1
-            elif char == '"':
-                quoted = False
-        elif char == '"':
-            quoted = True
-        elif text.startswith("//", index):
-            end = text.find("\n", index)
-            index = len(text) if end < 0 else end
-        elif text.startswith("/*", index):
-            end = text.find("*/", index + 2)
+            quoted = char != '"'
+        elif text.startswith(("//", "/*"), index):
+            line = text[index + 1] == "/"
+            end = text.find("\n" if line else "*/", index + 2)
             if end < 0:
-                return False
-            index = end + 1
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
+                index = len(text)
+                if not line:
+                    return False
+            else:
+                index = end + 1
+        else:
+            quoted = char == '"'
+            depth += (char in "([{") - (char in ")]}")
+            last = last if char.isspace() else char
         index += 1
     if quoted or depth > 0:
         return False
-    return not text or text.startswith((".", "//", "/*")) or text.endswith((".", "?")) or depth < 0
+    return text.startswith(".") or last in ("", ".", "?") or depth < 0
 
 
 def join_programs(first: Program, second: Program) -> Program:
