@@ -26,7 +26,7 @@ _GROUPS: Final[tuple[tuple[frozenset[str], str], ...]] = (
 """Sets of terminals that have a name; larger ones first."""
 
 _NAMES: Final = {
-    END: "the end of the text",
+    END: "end of the text",
     "IDENT": "a name",
     "NUMBER": "a number",
     "UNSIGNED": "an unsigned number",

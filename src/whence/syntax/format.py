@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from whence.syntax.layout import CLOSERS, Piece, Remark, lay_out
 from whence.syntax.scanner import Comment, Scan
 from whence.syntax.souffle import statements
@@ -19,7 +21,7 @@ def format_source(text: str, name: str = "<text>") -> str:
     pieces = _attach(scanned, frozenset(begins))
     end = len(pieces) - 1
     lines: list[str] = []
-    for first, last in zip(begins, [*begins[1:], end], strict=True):
+    for first, last in pairwise([*begins, end]):
         _add_above(pieces[first], lines)
         if pieces[first].blank and lines:
             lines.append("")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from whence.syntax.scanner import Token
 from whence.syntax.table import END, Table
 
-Recover = Callable[[int, int, frozenset[str]], int]
-"""Told where the statement began, the index of the unexpected token, and what could have come."""
+Recover = Callable[[int, frozenset[str]], int]
+"""Told the index of an unexpected token and what could have come; returns where to go on."""
 
 
 def run(
@@ -44,7 +44,7 @@ def run(
             if action is None:
                 if kind == END and stack[-1] == last:
                     return values[-1]
-                index = recover(begins[-1] if begins else 0, index, expected(table, stack))
+                index = recover(index, expected(table, stack))
                 if index >= len(tokens):
                     return None
                 stack, values = [first], []

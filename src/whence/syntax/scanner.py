@@ -1,7 +1,7 @@
 """Tokens with their places, from the terminals of a grammar; comments are kept apart for `fmt`.
 
-Only what is wrong in itself is reported here (an unclosed string, a preprocessor line). A stray
-character becomes a token that no grammar expects, so that the parser reports it in its context.
+Only what the parser never sees is reported here (an unclosed comment, a preprocessor line). A
+stray character becomes a token that no grammar expects, to be reported in its context.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from whence.diagnostics import Diagnostic, Source, Span
 from whence.syntax.table import END, load
 
 STRAY: Final = "STRAY"
+UNCLOSED: Final = "UNCLOSED"
 UNKNOWN_DIRECTIVE: Final = "UNKNOWN_DIRECTIVE"
 
 
@@ -49,8 +50,8 @@ class Scan:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-# No valid program has these character pairs, so what other languages' habits bring is one token.
-_HABITS: Final = r":=|==|=>|=<|->|<>|<<|>>>?|\*\*|&&|\|\||\^\^|'[^'\n]*'"
+# No program we accept has these, so each becomes one token, to be spoken of as a whole.
+_HABITS: Final = r"choice-domain\b|:=|==|=>|=<|->|<>|<<|>>>?|\*\*|&&|\|\||\^\^|'[^'\n]*'"
 _LINE_MARKER: Final = re.compile(r"#\s*(?:line\s+)?\d")
 _PREPROCESSOR: Final = re.compile(
     r"#\s*(define|undef|include|if|ifdef|ifndef|elif|else|endif|pragma|error|warning)\b"
@@ -67,9 +68,9 @@ def _pattern(grammar: str) -> re.Pattern[str]:
         "_HASH": r"#(?:\\(?s:.)|[^\n\\])*",
         "_DOTTED": "|".join(re.escape(w) + r"(?![\w?(])" for w in signs if w[1:].isidentifier()),
         "_UNKNOWN": r'(?<!\S)\.[a-z_]+(?=[ \t]+[\w?"])',
+        "_HABIT": _HABITS,
         **table.patterns,
         "_UNCLOSED": r'"|/\*',
-        "_HABIT": _HABITS,
         "_SIGN": "|".join(re.escape(w) for w in signs if not w[1:].isidentifier()),
         "_OTHER": r"\w+|(?s:.)",
     }
@@ -106,9 +107,14 @@ def scan(source: Source, grammar: str = "souffle") -> Scan:
             if kind == "_UNCLOSED":
                 # The second time the rest is given up: each try reads to the end of the text.
                 unclosed += 1
-                found.diagnostics.append(_unclosed(word, line, column, source))
                 newline = text.find("\n", start)
                 position = len(text) if word == "/*" or newline < 0 else newline
+                end = column + position - start
+                if word == "/*":
+                    found.diagnostics.append(_unclosed_comment(line, column, source))
+                else:
+                    rest = text[start:position]
+                    tokens.append(Token(UNCLOSED, rest, line, column, line, end, len(tokens)))
                 break
             if "\n" in word:
                 line += word.count("\n")
@@ -131,18 +137,13 @@ def scan(source: Source, grammar: str = "souffle") -> Scan:
     return found
 
 
-def _unclosed(opening: str, line: int, column: int, source: Source) -> Diagnostic:
-    place = Span(line, column, line, column + len(opening), source)
-    if opening == "/*":
-        return Diagnostic(
-            "W0104", "comment is never closed", place, "opened here", hint="close it with `*/`"
-        )
+def _unclosed_comment(line: int, column: int, source: Source) -> Diagnostic:
     return Diagnostic(
-        "W0103",
-        "string is never closed",
-        place,
+        "W0104",
+        "comment is never closed",
+        Span(line, column, line, column + 2, source),
         "opened here",
-        hint='close it with `"`; a quote inside a string is written `\\"`',
+        hint="close it with `*/`",
     )
 
 
