@@ -14,6 +14,7 @@ from whence.syntax.nodes import (
     Constant,
     Constraint,
     FunctorDecl,
+    Kind,
     Program,
     Record,
     RecordType,
@@ -25,6 +26,8 @@ from whence.syntax.nodes import (
     Variable,
     walk,
 )
+
+_KINDS = {kind.value: kind for kind in Kind}
 
 
 class Schema:
@@ -40,6 +43,9 @@ class Schema:
                 self.records[decl.name] = decl
             elif isinstance(decl, Subtype):
                 self._aliases[decl.name] = decl.base
+            elif decl.members:
+                # The members of a union are of one kind, so any of them tells.
+                self._aliases[decl.name] = decl.members[0]
 
     def fields(self, type_name: str | None) -> tuple[Attribute, ...]:
         """Return the fields of a record type, looked up through aliases and subtypes."""
@@ -49,6 +55,16 @@ class Schema:
             type_name = self._aliases[type_name]
         decl = self.records.get(type_name or "")
         return decl.fields if decl else ()
+
+    def kind_of(self, type_name: str) -> Kind | None:
+        """Return how the codes of a type are read."""
+        seen = set()
+        while type_name in self._aliases and type_name not in seen:
+            seen.add(type_name)
+            type_name = self._aliases[type_name]
+        if type_name in self.records:
+            return Kind.RECORD
+        return _KINDS.get(type_name)
 
     def type_of(self, term: Term, known: Mapping[str, str]) -> str | None:
         """Return the type of a term's value, or None where it does not say."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from whence.rewrite.flatten_terms import flatten_terms
+from whence.rewrite.inline import inline
 from whence.rewrite.lift_aggregates import lift_aggregates
+from whence.rewrite.magic_sets import magic_sets
 from whence.rewrite.normalise import normalise
 from whence.rewrite.prune import outputs, prune
 from whence.rewrite.reorder_body import reorder_body
 from whence.rewrite.scope_aggregates import scope_aggregates
 from whence.rewrite.simplify import simplify
+from whence.rewrite.unfold import unfold
 from whence.syntax.nodes import Atom, Program
 
 
@@ -31,19 +34,34 @@ class Context:
 Pass: TypeAlias = Callable[[Program, Context], Program]
 
 
+def _inline(program: Program, context: Context) -> Program:
+    return inline(program, keep=(context.goal.relation,) if context.goal else ())
+
+
 def _prune(program: Program, context: Context) -> Program:
+    return prune(program, context.roots, context.inputs) if context.roots else program
+
+
+def _unfold(program: Program, context: Context) -> Program:
+    return unfold(program, context.roots, context.inputs or ()) if context.roots else program
+
+
+def _magic_sets(program: Program, context: Context) -> Program:
     if context.roots is None:
         return program
-    return prune(program, context.roots, context.inputs)
+    return magic_sets(program, context.goal, context.inputs or (), context.cardinalities)
 
 
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
+    ("inline", _inline),  # first: an inlined rule may not be safe by itself
     ("normalise", lambda program, _: normalise(program)),
     ("scope_aggregates", lambda program, _: scope_aggregates(program)),
     ("lift_aggregates", lambda program, _: lift_aggregates(program)),
     ("flatten_terms", lambda program, _: flatten_terms(program)),
     ("simplify", lambda program, _: simplify(program)),
-    ("prune", _prune),
+    ("prune", _prune),  # before those that cost more per rule
+    ("unfold", _unfold),
+    ("magic_sets", _magic_sets),
     ("reorder_body", lambda program, context: reorder_body(program, context.cardinalities)),
 )
 
