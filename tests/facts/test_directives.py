@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from whence.diagnostics import DataError, Diagnostic, ProgramError
 from whence.facts.directives import load_inputs, write_outputs
@@ -198,3 +200,46 @@ def test_when_one_output_fails_none_is_written(tmp_path: Path) -> None:
         put(program, tmp_path, ROWS)
     assert caught.value.diagnostics[0].code == "W0610"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "wanted"),
+    [
+        ("[1, nil]", None, ""),
+        (" [ -1 , [2, nil ] ] ", None, ""),
+        ("nil", None, ""),
+        ("[1, [2, nil]", (1, 13), "`]`"),
+        ("[x, nil]", (1, 2), "a value of kind number"),
+        ("[1]", (1, 3), "`,`"),
+        ("[1, nil] x", (1, 10), "the end"),
+        ("7", (1, 1), "`[` or `nil`"),
+        ("[1, " * 50_000 + "nil" + "]" * 50_000, None, ""),
+        ("[1, " * 50_000, (1, 200_001), "`[` or `nil`"),
+    ],
+)
+@pytest.mark.parametrize("form", ["facts", "jsonl", "parquet"])
+def test_records_are_checked_where_their_line_is_known(
+    tmp_path: Path, form: str, text: str, place: tuple[int, int] | None, wanted: str
+) -> None:
+    file = tmp_path / f"r.{form}"
+    program = parse(
+        ".type L = [head: number, tail: M] .type M = L .decl r(l: M)"
+        f'.input r(filename="{file.name}")'
+    )
+    if form == "facts":
+        file.write_text(text + "\n")
+    elif form == "jsonl":
+        file.write_text(json.dumps({"l": text}) + "\n")
+    else:
+        parquet.write_table(pa.table({"l": [text]}), file)
+    if place is None:
+        assert load_inputs(program, tmp_path)["r"].num_rows == 1
+        return
+    with pytest.raises(DataError) as caught:
+        load_inputs(program, tmp_path)
+    (found,) = caught.value.diagnostics
+    assert found.code == "W0609"
+    if form == "facts":
+        assert (found.span.line, found.span.column) == place
+        assert wanted in found.label
+    assert load_inputs(program, tmp_path, on_bad_row="skip")["r"].num_rows == 0

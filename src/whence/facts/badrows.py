@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whence.diagnostics import Diagnostic, Source, Span
+from whence.facts.records import NotARecord
 from whence.facts.schema import NOUN, Column, Layout, OnBadRow
 from whence.facts.values import OutOfRange
 
@@ -73,7 +74,11 @@ class BadRows:
         """Count a row whose field at `position` (from 0) is no value of its column."""
         shown = clip(value)
         where = f"column {position + 1}, `{column.name}`, is {NOUN[column.kind]}"
-        if isinstance(fault, OutOfRange):
+        if isinstance(fault, NotARecord):
+            code, message = "W0609", f"{shown} is not a record of type `{column.type}`"
+            where = f"{fault.wanted} expected here"
+            start, value = start + fault.offset, value[fault.offset :][:1]
+        elif isinstance(fault, OutOfRange):
             code, message = "W0603", f"{shown} is out of the 64-bit range"
         elif not value:
             code, message = "W0602", f"an empty field is not {NOUN[column.kind]}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from whence.facts.badrows import BadRows
 from whence.facts.content import Content
 from whence.facts.scan import decode, scan
-from whence.facts.schema import Column, Layout, arrow_schema, truths
+from whence.facts.schema import Column, Layout, arrow_schema, records_are_sound, truths
 from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def _read_quickly(
         )
     except (pa.ArrowException, ValueError):
         return None
-    return table.rename_columns(schema.names).cast(schema)
+    table = table.rename_columns(schema.names).cast(schema)
+    return table if records_are_sound(table, columns) else None
 
 
 def _is_plain(data: Data, start: int, columns: Sequence[Column], layout: Layout) -> bool:

@@ -13,7 +13,15 @@ from whence.facts.badrows import BadRows, clip
 from whence.facts.content import Content
 from whence.facts.delimited import text_bytes
 from whence.facts.scan import decode
-from whence.facts.schema import NOUN, Column, Layout, arrow_schema, truths
+from whence.facts.schema import (
+    NOUN,
+    Column,
+    Layout,
+    arrow_schema,
+    is_sound,
+    records_are_sound,
+    truths,
+)
 from whence.facts.values import NotAValue, OutOfRange, parse_float
 from whence.syntax.nodes import Kind
 
@@ -54,7 +62,8 @@ def _read_quickly(data: bytes, columns: Sequence[Column]) -> pa.Table | None:
         return None
     if any(column.null_count for column in table.columns):
         return None
-    return table.select(schema.names).cast(schema)
+    table = table.select(schema.names).cast(schema)
+    return table if records_are_sound(table, columns) else None
 
 
 def _scan(text: str, columns: Sequence[Column], layout: Layout, bad: BadRows) -> pa.Table:
@@ -111,12 +120,14 @@ def _row(
         return None
     row: list[int | float | str] = []
     for position, (item, column) in enumerate(zip(items, columns, strict=True)):
-        value = _value(item, column.kind)
+        value = _value(item, column)
         if value is None:
             label = f"column {position + 1}, `{column.name}`, is {NOUN[column.kind]}"
             shown = clip(json.dumps(item, ensure_ascii=False))
             known = column.kind in _RANGE and type(item) is int
             code, what = ("W0603", "out of the 64-bit range") if known else ("W0602", "")
+            if column.kind is Kind.RECORD:
+                code = "W0609"
             message = f"{shown} is {what or 'not ' + NOUN[column.kind]}"
             bad.add(code, message, line=number, text=line, width=len(line), label=label)
             return None
@@ -127,11 +138,11 @@ def _row(
 _RANGE = {Kind.NUMBER: (-(2**63), 2**63 - 1), Kind.UNSIGNED: (0, 2**64 - 1)}
 
 
-def _value(item: object, kind: Kind) -> int | float | str | None:
-    """Return the JSON value as a value of the kind, or None when it is none."""
-    match kind:
+def _value(item: object, column: Column) -> int | float | str | None:
+    """Return the JSON value as a value of the column, or None when it is none."""
+    match column.kind:
         case Kind.NUMBER | Kind.UNSIGNED:
-            low, high = _RANGE[kind]
+            low, high = _RANGE[column.kind]
             return item if type(item) is int and low <= item <= high else None
         case Kind.FLOAT:
             try:
@@ -149,7 +160,7 @@ def _value(item: object, kind: Kind) -> int | float | str | None:
                 return None
             return item
         case Kind.RECORD:
-            return item if isinstance(item, str) else None
+            return item if isinstance(item, str) and is_sound(item, column) else None
 
 
 def write(table: pa.Table, out: BinaryIO, columns: Sequence[Column], layout: Layout) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from whence.facts.badrows import BadRows
 from whence.facts.schema import Column, Layout, arrow_schema
-from whence.facts.values import PARSE, NotAValue, OutOfRange
 from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def scan(
 
     picks = layout.pick or tuple(range(len(columns)))
     width = max(picks) + 1
-    parse = [PARSE[column.kind] for column in columns]
+    parse = [column.parse for column in columns]
     values: list[list[int | float | str]] = [[] for _ in columns]
     rows = _quoted_rows if layout.rfc4180 else _plain_rows
     for row in rows(text, first, columns, layout, bad):
@@ -61,7 +60,7 @@ def scan(
             for index, pick in enumerate(picks):
                 try:
                     converted.append(parse[index](row.fields[pick]))
-                except (NotAValue, OutOfRange) as fault:
+                except ValueError as fault:
                     bad.add_value(
                         fault,
                         row.fields[pick],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from whence.diagnostics import NOWHERE, Span
+from whence.facts.records import NotARecord, RecordTypes, check_record
+from whence.facts.values import PARSE
 from whence.syntax.nodes import Kind, Program, RecordType, Subtype, TypeDecl, UnionType
 
 if TYPE_CHECKING:
@@ -22,6 +24,14 @@ class Column:
     name: str
     kind: Kind
     type: str = ""
+    records: RecordTypes | None = field(default=None, compare=False, repr=False)
+    """What a record may hold; without it records are taken as they come."""
+
+    def parse(self, text: str) -> int | float | str:
+        """Return the value of a field; `ValueError` says why it is none."""
+        if self.records is not None and self.kind is Kind.RECORD:
+            check_record(text, self.type, self.records)
+        return PARSE[self.kind](text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +52,26 @@ class Layout:
 def columns_of(program: Program, relation: str) -> tuple[Column, ...]:
     """Return the columns of a relation that the program declares."""
     kinds = kinds_of_types(program)
+    types = RecordTypes(kinds, _fields_of_records(program))
     attributes = program.relation(relation).attributes
-    return tuple(Column(a.name, kinds[a.type], a.type) for a in attributes)
+    return tuple(Column(a.name, kinds[a.type], a.type, types) for a in attributes)
+
+
+def _fields_of_records(program: Program) -> dict[str, tuple[str, ...]]:
+    """Return the types of the fields, for record types and for the other names they go by."""
+    fields = {
+        decl.name: tuple(each.type for each in decl.fields)
+        for decl in program.types
+        if isinstance(decl, RecordType)
+    }
+    bases = {decl.name: decl.base for decl in program.types if isinstance(decl, Subtype)}
+    for name in bases:
+        base = name
+        for _ in bases:
+            base = bases.get(base, base)
+        if base in fields:
+            fields.setdefault(name, fields[base])
+    return fields
 
 
 def kinds_of_types(program: Program) -> dict[str, Kind]:
@@ -98,6 +126,25 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema([pa.field(c.name, arrow_type(c.kind), nullable=False) for c in columns])
+
+
+def records_are_sound(table: pa.Table, columns: Sequence[Column]) -> bool:
+    """Whether every record of the table is one of its type; equal records are checked once."""
+    return all(
+        is_sound(text, column)
+        for index, column in enumerate(columns)
+        if column.kind is Kind.RECORD
+        for text in table.column(index).unique().to_pylist()
+    )
+
+
+def is_sound(text: str, column: Column) -> bool:
+    """Whether a text is a record of the column's type."""
+    try:
+        column.parse(text)
+    except NotARecord:
+        return False
+    return True
 
 
 def truths(count: int) -> pa.Table:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from whence.diagnostics import DataError, Diagnostic
 from whence.facts.badrows import BadRows
-from whence.facts.schema import NOUN, Column, Layout, arrow_schema, arrow_type, truths
+from whence.facts.schema import (
+    NOUN,
+    Column,
+    Layout,
+    arrow_schema,
+    arrow_type,
+    is_sound,
+    records_are_sound,
+    truths,
+)
 from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
@@ -26,7 +35,8 @@ def conform(table: pa.Table, columns: Sequence[Column], layout: Layout, bad: Bad
     found = [table.column(index) for index in _places(table, columns, layout, bad)]
     arrays = [_convert(array, column, bad) for array, column in zip(found, columns, strict=True)]
     converted = pa.table(arrays, names=[column.name for column in columns])
-    return _without_nulls(converted, columns, bad).cast(arrow_schema(columns))
+    sound = _without_bad_records(_without_nulls(converted, columns, bad), columns, bad)
+    return sound.cast(arrow_schema(columns))
 
 
 def unconform(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
@@ -111,5 +121,35 @@ def _without_nulls(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> 
     if missing is None:
         return table
     kept = table.filter(pc.invert(missing))
+    bad.count += table.num_rows - kept.num_rows
+    return kept
+
+
+def _without_bad_records(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if records_are_sound(table, columns):
+        return table
+    keep = None
+    for column in columns:
+        if column.kind is not Kind.RECORD:
+            continue
+        texts = table.column(column.name).unique()
+        sound = [is_sound(text, column) for text in texts.to_pylist()]
+        test = pc.is_in(table.column(column.name), texts.filter(pa.array(sound)))
+        if not all(sound) and not bad.shown:
+            row = pc.index(test, False).as_py() + 1
+            bad.shown.append(
+                Diagnostic(
+                    "W0609",
+                    f"row {row} of `{bad.name}` has no record of type `{column.type}` "
+                    f"in `{column.name}`",
+                    bad.layout.span,
+                    hint="`--on-bad-row skip` leaves bad rows out",
+                )
+            )
+        keep = test if keep is None else pc.and_(keep, test)
+    kept = table.filter(keep)
     bad.count += table.num_rows - kept.num_rows
     return kept
