@@ -12,6 +12,7 @@ from itertools import count
 from typing import TypeAlias, assert_never
 
 from whence.analysis.strata import strata
+from whence.analysis.typesystem import TypeSystem
 from whence.functor import AGGREGATES, COMPARISONS, FUNCTORS, NEGATED, UserFunctors
 from whence.syntax.nodes import (
     Aggregate,
@@ -50,10 +51,10 @@ Names: TypeAlias = frozenset[str]
 def evaluate(
     program: Program,
     facts: Mapping[str, Iterable[Row]],
-    functors: UserFunctors = UserFunctors(),
+    functors: UserFunctors | None = None,
 ) -> dict[str, set[Row]]:
     """Return every relation of a program whose types are resolved, given the input facts."""
-    state = _State(program, functors)
+    state = _State(program, functors or UserFunctors())
     for name, rows in facts.items():
         state.relations[name].update(dict.fromkeys(rows))
     for stratum in strata(program):
@@ -67,7 +68,8 @@ class _State:
     def __init__(self, program: Program, functors: UserFunctors) -> None:
         self.program = program
         self.relations: dict[str, dict[Row, None]] = {d.name: {} for d in program.relations}
-        self.returns = {f.name: kind_of(f.returns) for f in program.functors}
+        types = TypeSystem(program)
+        self.returns = {f.name: types.kinds[types.ids[f.returns]] for f in program.functors}
         self.functors = functors
         self.counter = count()
         self.codes: dict[Value, int] = {}
@@ -220,7 +222,8 @@ class _State:
             case Cast(term=inner):
                 return self.values(inner, found, scope)
             case Call(functor="ord", args=(arg,), kind=Kind.SYMBOL | Kind.RECORD):
-                return [self.codes.setdefault(v, len(self.codes)) for v in self.values(arg, found, scope)]
+                values = self.values(arg, found, scope)
+                return [self.codes.setdefault(value, len(self.codes)) for value in values]
             case Call(functor=functor, args=args, kind=kind):
                 function = FUNCTORS[functor, kind or Kind.NUMBER]
                 return [function.scalar(*row) for row in self.row(args, found, scope)]
@@ -285,7 +288,9 @@ def named_wildcards(body: Body) -> Body:
             case _:
                 return node
 
-    return tuple(rebuild(literal, name) if isinstance(literal, Atom | Conjunction | Disjunction) else literal for literal in body)
+    (named,) = rebuild(Conjunction((Conjunction(body),)), name).items
+    assert isinstance(named, Conjunction)
+    return named.items
 
 
 def negated(literal: Literal) -> Literal:

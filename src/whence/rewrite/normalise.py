@@ -12,7 +12,7 @@ from math import prod
 from typing import TypeAlias, TypeVar
 
 from whence.diagnostics import Diagnostic, ProgramError, Span, raise_errors
-from whence.rewrite.terms import as_rule, as_subsumption, negate, transform
+from whence.rewrite.terms import Names, as_rule, as_subsumption, negate, rule_names, transform
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -24,6 +24,8 @@ from whence.syntax.nodes import (
     Rule,
     Subsumption,
     Term,
+    Variable,
+    Wildcard,
     walk,
 )
 
@@ -65,6 +67,8 @@ def normalise_rule(rule: Rule) -> list[Rule]:
     """Return the rules with one head and a flat body that a rule stands for."""
     if len(rule.heads) == 1 and all(map(_is_flat, (*rule.heads, *rule.body))):
         return [rule]
+    if any(isinstance(node, Aggregate) for o in (*rule.heads, *rule.body) for node in walk(o)):
+        rule = _name_wildcards(rule)
     heads = tuple(flatten_aggregates(head) for head in rule.heads)
     bodies = alternatives(rule.body, rule.span)
     # A `.plan` speaks of one body; of several it would be a guess which.
@@ -116,6 +120,29 @@ def _alternatives(literal: Literal, negated: bool, span: Span) -> list[Flat]:
             )
         )
     return [tuple(literal for part in choice for literal in part) for choice in product(*parts)]
+
+
+def _name_wildcards(rule: Rule) -> Rule:
+    """Name the wildcards that aggregates range over, before alternatives repeat them."""
+    supply = Names(rule_names(rule))
+
+    def name(node: Term | Literal) -> Term | Literal:
+        return Variable(supply.fresh(), span=node.span) if isinstance(node, Wildcard) else node
+
+    def in_body(node: Term | Literal) -> Term | Literal:
+        return transform(node, name, Aggregate) if isinstance(node, Atom) else node
+
+    def in_aggregate(node: Term | Literal) -> Term | Literal:
+        if not isinstance(node, Aggregate):
+            return node
+        # Under negation, a wildcard says that there is no value at all.
+        return replace(node, body=tuple(transform(o, in_body, Negation) for o in node.body))
+
+    return replace(
+        rule,
+        heads=tuple(transform(head, in_aggregate) for head in rule.heads),
+        body=tuple(transform(literal, in_aggregate) for literal in rule.body),
+    )
 
 
 def flatten_aggregates(node: NodeT) -> NodeT:
