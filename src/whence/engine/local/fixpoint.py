@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-
-import numpy as np
+from dataclasses import dataclass
 
 from whence.engine.base import Observer, Round
 from whence.engine.local.domination import Dominator
-from whence.engine.local.guard import Guard, Stopped
+from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
-from whence.engine.local.keyed import KeyedRelation
 from whence.engine.local.operators import CHUNK
+from whence.engine.local.parallel import ParallelRule
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
 from whence.plan.nodes import RulePlan, StratumPlan
@@ -66,19 +64,19 @@ class Fixpoint:
                 )
                 observer.on_round(event)
 
-        for rule in self._plan.once:
-            self._run_rule([self._compile(rule)])
+        for plan in self._plan.once:
+            self._run_rule(self._compile(plan))
         for relation in self._relations:
             relation.restart()
         self._dominate()
         report(sum(r.size for r in self._relations))
         if self._plan.recursive:
-            rules = [[self._compile(rule)] for rule in self._plan.repeated]
+            rules = [self._compile(plan) for plan in self._plan.repeated]
             new = sum(r.delta().shape[0] for r in self._relations)
             while new and not self._full():
                 rounds += 1
-                for runners in rules:
-                    self._run_rule(runners)
+                for rule in rules:
+                    self._run_rule(rule)
                 new = sum([relation.advance() for relation in self._relations])
                 self._dominate()
                 report(new)
@@ -95,8 +93,8 @@ class Fixpoint:
         for dominator in self._dominators:
             dominator.bury()
 
-    def _compile(self, plan: RulePlan) -> Runner:
-        return compile_plan(plan, self._scope, self._sink(plan.head.relation))
+    def _compile(self, plan: RulePlan) -> _Rule:
+        return _Rule(compile_plan(plan, self._scope, self._sink(plan.head.relation)))
 
     def _sink(self, name: str) -> Callable[[Rows, int], None]:
         relation, guard = self._scope.relations[name], self._guard
@@ -108,81 +106,38 @@ class Fixpoint:
 
         return sink
 
-    def _shared_sink(self, name: str) -> Callable[[Rows, int], None]:
-        """As `_sink`, for several threads: look without the lock, insert with it."""
-        relation, guard, lock = self._scope.relations[name], self._guard, self._locks[name]
-        out = np.empty((CHUNK, relation.arity), dtype=np.int64)
-        can_look = not isinstance(relation, KeyedRelation)
-
-        def sink(cand: Rows, n: int) -> None:
-            check = relation.check
-            if can_look and check is not None:
-                n = check.unseen(cand, n, out)
-                cand = out
-            if n:
-                with lock:
-                    guard.tuples += relation.insert(cand, n)
-            guard.check()
-
-        return sink
-
-    def _run_rule(self, runners: list[Runner]) -> None:
-        rows = runners[0].source()
+    def _run_rule(self, rule: _Rule) -> None:
+        rows = rule.serial.source()
         n = rows.shape[0]
         if n == 0:
             return
-        if self._pool is None or n < PARALLEL_ROWS:
-            push = runners[0].push
-            if n <= CHUNK:
-                push(rows, n)
-                return
-            for begin in range(0, n, CHUNK):
-                chunk = rows[begin : begin + CHUNK]
-                push(chunk, chunk.shape[0])
-        else:
-            self._run_parallel(runners, rows)
-
-    def _run_parallel(self, runners: list[Runner], rows: Rows) -> None:
-        """Let the threads take chunks of the rows in turn; the first runner is the serial one."""
-        assert self._pool is not None
-        plan = runners[0].plan
-        while len(runners) < 1 + self._threads:
-            sink = self._shared_sink(plan.head.relation)
-            runners.append(compile_plan(plan, self._scope, sink))
-        ticket = count()
-
-        def work(runner: Runner) -> None:
-            while True:
-                begin = next(ticket) * CHUNK
-                if begin >= rows.shape[0] or self._guard.stopped:
-                    return
-                chunk = rows[begin : begin + CHUNK]
-                runner.push(chunk, chunk.shape[0])
-
-        _together(self._pool, self._guard, [lambda r=r: work(r) for r in runners[1:]])  # type: ignore[misc]
+        if n >= PARALLEL_ROWS and self._pool is not None:
+            if rule.parallel is None:
+                rule.parallel = ParallelRule(
+                    rule.serial.plan,
+                    self._scope,
+                    self._guard,
+                    self._pool,
+                    self._threads,
+                    self._locks[rule.serial.plan.head.relation],
+                )
+            rule.parallel.run(rows)
+            return
+        push = rule.serial.push
+        if n <= CHUNK:
+            push(rows, n)
+            return
+        for begin in range(0, n, CHUNK):
+            chunk = rows[begin : begin + CHUNK]
+            push(chunk, chunk.shape[0])
 
 
-def _together(
-    pool: ThreadPoolExecutor, guard: Guard, tasks: Sequence[Callable[[], None]]
-) -> None:
-    """Run the tasks at the same time; when one fails, or the user interrupts, stop them all."""
-    futures = [pool.submit(task) for task in tasks[1:]]
-    error: BaseException | None = None
-    try:
-        tasks[0]()
-    except BaseException as caught:
-        error, guard.stopped = caught, True
-    for future in futures:
-        try:
-            future.result()
-        except Stopped:
-            continue
-        except BaseException as caught:
-            if error is None or isinstance(error, Stopped):
-                error = caught
-            guard.stopped = True
-    if error is not None:
-        raise error
+@dataclass(slots=True)
+class _Rule:
+    """A rule compiled for the calling thread and, once it pays, for all of them."""
+
+    serial: Runner
+    parallel: ParallelRule | None = None
 
 
 def relation_sizes(relations: Mapping[str, Relation]) -> dict[str, int]:
