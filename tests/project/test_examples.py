@@ -1,0 +1,28 @@
+"""Every example gives the output that stands beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.commands import whence
+
+EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").iterdir() if p.is_dir())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
+def test_the_example_gives_its_expected_output(example: Path, tmp_path: Path) -> None:
+    program = example / f"{example.name}.dl"
+    ended = whence("run", program, "-F", example / "facts", "-D", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    expected = {p.name: p.read_text() for p in (example / "expected").iterdir()}
+    printed = expected.pop("stdout.txt", "")
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == expected
+    assert ended.out == printed
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
+def test_the_example_is_in_the_one_layout_and_described(example: Path) -> None:
+    assert whence("fmt", "--check", example / f"{example.name}.dl").code == 0
+    assert (example / "README.md").read_text().strip()
