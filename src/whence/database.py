@@ -58,9 +58,7 @@ class Database:
 
     # ── what goes in ──
 
-    def load(
-        self, program: Program | str | Path, *, facts: Path | str | None = None
-    ) -> None:
+    def load(self, program: Program | str | Path, *, facts: Path | str | None = None) -> None:
         """Add a program: a `Program`, its text, or the `Path` of its file.
 
         With `facts`, its `.input` relations are read from that folder. When the program is
@@ -87,9 +85,7 @@ class Database:
         self._facts.setdefault(relation, []).append(table)
         self._evaluation = None
 
-    def functor(
-        self, name: str, function: Callable[..., object], *, array: bool = False
-    ) -> None:
+    def functor(self, name: str, function: Callable[..., object], *, array: bool = False) -> None:
         """Register the Python function that `@name(…)` calls; `array` when it takes arrays."""
         self._functors = self._functors.add(name, function, array=array)
         self._evaluation = None

@@ -77,7 +77,7 @@ class Evaluation(Protocol):
         """Return the tuples, decoded, one Arrow column per attribute.
 
         Columns are int64, uint64, double or string by the kind of the attribute; records are
-        strings in Soufflé's notation, `[1, nil]`. `ordered` sorts by the columns from left to right.
+        strings in Soufflé's notation, `[1, nil]`. `ordered` sorts by the columns, left to right.
         """
         ...
 

@@ -186,9 +186,7 @@ class _Builder:
         key: list[tuple[int, Operand]] = []
         target: int | None = None
         for column, arg in enumerate(atom.args):
-            if isinstance(arg, Constant):
-                key.append((column, arg))
-            elif isinstance(arg, Variable) and arg.name in self.bound:
+            if isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.bound):
                 key.append((column, arg))
             if aggregate.target is not None and arg == aggregate.target:
                 target = column

@@ -53,7 +53,7 @@ def _distinct_variables(atom: Atom) -> bool:
 
 
 def probes_only_keys(relation: str, keyed: Keyed, rules: Iterable[RulePlan]) -> bool:
-    """Say whether every index that these rules need on the relation is on columns that never change."""
+    """Say whether these rules need indexes of the relation only on columns that never change."""
     stable = set(keyed.key)
     return all(
         {column for column, _ in step.key} <= stable

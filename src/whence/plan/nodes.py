@@ -112,7 +112,7 @@ Step: TypeAlias = Scan | Probe | Exists | Test | Bind | Unpack | Fold
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """One rule, or one delta version of it; `delta` is the relation whose new rows it starts from."""
+    """A rule, or a delta version of it; `delta` is the relation whose new rows it starts from."""
 
     rule: Rule
     head: Atom
@@ -141,7 +141,7 @@ class Domination:
 
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """Relations that depend on each other: rules run once, then delta rules until nothing is new."""
+    """Relations computed together: rules run once, then delta rules until nothing is new."""
 
     number: int
     relations: tuple[str, ...]

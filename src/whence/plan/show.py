@@ -57,9 +57,9 @@ def show_plan(plan: Plan, cardinalities: Mapping[str, int] | None = None) -> str
             out.extend(_show_rule(f"each round, from Δ{rule.delta}", rule))
         for name, keyed in stratum.keyed:
             best = "greatest" if keyed.greatest else "least"
-            columns = [a.name for a in decls[name].attributes]
-            key = ", ".join(columns[c] for c in keyed.key)
-            out.append(f"  keyed: {name} keeps the {best} {columns[keyed.value]} for each ({key})")
+            names = [a.name for a in decls[name].attributes]
+            key = ", ".join(names[c] for c in keyed.key)
+            out.append(f"  keyed: {name} keeps the {best} {names[keyed.value]} for each ({key})")
         for domination in stratum.dominations:
             out.append(f"  after each round: tombstone the dominated rows of {domination.relation}")
         for relation, columns in _indexes(stratum, decls):
@@ -135,9 +135,7 @@ def show_step(step: Step) -> str:
 
 
 def _where(key: Key) -> str:
-    parts = [
-        f"{c} = {print_term(o) if isinstance(o, Constant) else o.name}" for c, o in key
-    ]
+    parts = [f"{c} = {print_term(o) if isinstance(o, Constant) else o.name}" for c, o in key]
     return f"[{', '.join(parts)}]" if parts else ""
 
 

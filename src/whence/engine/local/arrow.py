@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,6 @@ from whence.engine.local.records import RecordText
 from whence.engine.local.values import Values
 from whence.functor.values import canonical_floats
 from whence.syntax.nodes import Attribute, Kind, RelationDecl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _TYPES = {
     Kind.NUMBER: pa.int64(),
@@ -61,9 +58,9 @@ def _encode(
         raise _wrong(decl, attribute, kind, f"has other values ({error})") from None
     match kind:
         case Kind.NUMBER:
-            return _numpy(column)
+            return np.asarray(_numpy(column), dtype=np.int64)
         case Kind.UNSIGNED:
-            return _numpy(column).view(np.int64)
+            return np.asarray(_numpy(column).view(np.int64), dtype=np.int64)
         case Kind.FLOAT:
             return canonical_floats(_numpy(column)).view(np.int64)
         case Kind.SYMBOL:
@@ -72,12 +69,11 @@ def _encode(
             return _through_unique(column, lambda texts: records.parse(attribute.type, texts))
 
 
-def _numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
-    array: NDArray[np.generic] = column.to_numpy()
-    return array
+def _numpy(column: pa.ChunkedArray) -> Any:
+    return column.to_numpy()
 
 
-def _through_unique(column: pa.ChunkedArray, encode: object) -> Ints:
+def _through_unique(column: pa.ChunkedArray, encode: Callable[[list[str]], Ints]) -> Ints:
     """Encode each different text once."""
     if column.length() == 0:
         return np.empty(0, dtype=np.int64)
@@ -85,7 +81,7 @@ def _through_unique(column: pa.ChunkedArray, encode: object) -> Ints:
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays(whole.chunks)
     coded = pc.dictionary_encode(whole)
-    codes: Ints = encode(coded.dictionary.to_pylist())  # type: ignore[operator]
+    codes: Ints = encode(coded.dictionary.to_pylist())
     taken: Ints = codes[coded.indices.to_numpy()]
     return taken
 

@@ -36,9 +36,9 @@ def reserve(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 def advise_huge(array: NDArray[Any]) -> None:
     """Ask for huge pages below an array from `reserve`: it will be filled from front to back."""
-    base = array
+    base: object = array
     while isinstance(base, np.ndarray):
-        base = base.base  # type: ignore[assignment]
+        base = base.base
     block = base.obj if isinstance(base, memoryview) else base
     if isinstance(block, mmap.mmap) and hasattr(mmap, "MADV_HUGEPAGE"):
         try:

@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -42,18 +42,15 @@ if _folder is not None:
 import numba  # noqa: E402
 
 if _folder is not None:
-    numba.config.CACHE_DIR = str(_folder)
+    setattr(numba.config, "CACHE_DIR", str(_folder))  # noqa: B010
 
 
 def kernel(function: F) -> F:
     """Compile the function on its first call, keep the machine code, and run it without the GIL."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(
-        function
-    )
-    return compiled
+    compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+    return cast(F, compiler(function))
 
 
 def inline(function: F) -> F:
     """Compile a helper that only kernels call."""
-    compiled: F = numba.njit(inline="always", error_model="numpy", boundscheck=False)(function)
-    return compiled
+    return cast(F, numba.njit(inline="always", error_model="numpy", boundscheck=False)(function))

@@ -19,13 +19,14 @@ from whence.engine.local.expressions import Context
 from whence.engine.local.fixpoint import Fixpoint, relation_sizes
 from whence.engine.local.folds import Folds
 from whence.engine.local.guard import Guard, peak_bytes
-from whence.engine.local.kernels.hashing import Rows
+from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.keyed import KeyedRelation
 from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
 from whence.engine.local.rules import Scope
 from whence.engine.local.values import NIL, Values
 from whence.functor.user import UserFunctors
+from whence.functor.values import Array
 from whence.plan.build import plan_stratum
 from whence.plan.classes import column_classes
 from whence.plan.nodes import Plan, Stratum
@@ -191,19 +192,19 @@ class LocalEvaluation:
         if decl.arity == 0:
             return pa.table({"": pa.nulls(rows.shape[0])}).select([])
         if ordered and rows.shape[0] > 1:
-            order = np.lexsort([self._order(c, k) for c, k in zip(columns, kinds, strict=True)][::-1])
+            keys = [self._order(c, k) for c, k in zip(columns, kinds, strict=True)]
+            order = np.lexsort(keys[::-1])
             columns = [c[order] for c in columns]
         return decode_columns(columns, decl, kinds, self._values, self._records)
 
-    def _order(self, codes: np.ndarray, kind: Kind) -> np.ndarray:  # type: ignore[type-arg]
+    def _order(self, codes: Ints, kind: Kind) -> Array:
         """Return keys that sort as the values do."""
         if kind is Kind.SYMBOL:
-            texts = self._values.symbols.texts(np.unique(codes))
             unique = np.unique(codes)
-            rank = np.empty(int(unique[-1]) + 1, dtype=np.int64)
-            rank[unique[np.argsort(texts)]] = np.arange(unique.shape[0])
+            rank: Ints = np.empty(int(unique[-1]) + 1, dtype=np.int64)
+            rank[unique[np.argsort(self._values.symbols.texts(unique))]] = np.arange(len(unique))
             return rank[codes]
-        return np.asarray(self._values.decode(codes, kind))
+        return self._values.decode(codes, kind)
 
     def method(self, relation: str) -> str:
         """Return how duplicates of the relation are found."""

@@ -99,10 +99,9 @@ def _call(term: Call, slots: Mapping[str, int], context: Context) -> Expression:
     kinds = [functor.params[0]] * len(args) if functor.variadic else list(functor.params)
     if functor.codes:
         kinds = [Kind.NUMBER] * len(args)
-    if all(k is Kind.NUMBER for k in kinds) and result is Kind.NUMBER and term.functor in _TOTAL:
-        if len(args) == 2:
-            left, right = args
-            return lambda binding, n: array(left(binding, n), right(binding, n))  # type: ignore[return-value]
+    if term.functor in _TOTAL and term.kind is Kind.NUMBER:
+        left, right = args
+        return lambda binding, n: array(left(binding, n), right(binding, n))  # type: ignore[return-value]
 
     def call(binding: Rows, n: int) -> Ints:
         decoded = [values.decode(a(binding, n), k) for a, k in zip(args, kinds, strict=True)]

@@ -87,7 +87,9 @@ class Fixpoint:
 
     def _full(self) -> bool:
         """Say whether a relation has reached its `.limitsize`."""
-        return any(r.size >= self._limits[r.name] for r in self._relations if r.name in self._limits)
+        return any(
+            r.size >= self._limits[r.name] for r in self._relations if r.name in self._limits
+        )
 
     def _dominate(self) -> None:
         for dominator in self._dominators:

@@ -28,6 +28,7 @@ class KeyedRelation(Relation):
         "_key",
         "_kind",
         "_round",
+        "_rows_of",
         "_stamp",
         "_table",
         "keyed",
@@ -44,7 +45,8 @@ class KeyedRelation(Relation):
         self._changed = 0
         self._delta: Rows = np.empty((0, arity), dtype=np.int64)
         self._box: Box | None = None
-        self._table: Ints | Small | None = None
+        self._rows_of: Small = np.zeros(0, dtype=np.int32)
+        self._table: Ints = np.zeros(0, dtype=np.int64)
 
     @property
     def method(self) -> str:
@@ -61,17 +63,16 @@ class KeyedRelation(Relation):
         self.rows = grown(self.rows, self.size, room)
         self._stamp = _wider(self._stamp, self.size, room)
         self._frontier = grown(self._frontier, self._changed, self._changed + n)
-        if self._table is None:
-            self._choose(cand, 0, n)
+        if before == 0 and self.size == 0 and self._box is None:
+            self._choose_table(cand, 0, n)
         done = self._merge(cand, 0, n)
         while done < n:
-            self._choose(cand, done, n)
+            self._choose_table(cand, done, n)
             done = self._merge(cand, done, n)
         return self._changed - before
 
     def _merge(self, cand: Rows, begin: int, end: int) -> int:
-        k, table = self.keyed, self._table
-        assert table is not None
+        k = self.keyed
         common = (
             k.value,
             self._kind,
@@ -86,9 +87,10 @@ class KeyedRelation(Relation):
         if self._box is not None:
             b = self._box
             done, self.size, self._changed = kernels.merge_dense(
-                cand, begin, end, self._key, b.lo, b.span, b.stride, table, *common
+                cand, begin, end, self._key, b.lo, b.span, b.stride, self._rows_of, *common
             )
         else:
+            table = self._table
             shift = 65 - table.shape[0].bit_length()
             room = max(int(table.shape[0] * MAX_LOAD) - self.size, 0)
             done, self.size, self._changed = kernels.merge_hashed(
@@ -96,7 +98,7 @@ class KeyedRelation(Relation):
             )
         return done
 
-    def _choose(self, cand: Rows, begin: int, end: int) -> None:
+    def _choose_table(self, cand: Rows, begin: int, end: int) -> None:
         """Pick the table for all rows and the candidates: dense over the keys' box, or hashed."""
         keys = np.ascontiguousarray(cand[begin:end][:, self._key])
         if self._box is not None:
@@ -114,9 +116,9 @@ class KeyedRelation(Relation):
         room = max(1024, 2 * self.size, self.size + end - begin)
         if box.volume <= max(_DENSE_FLOOR, 4 * room):
             self._box = box
-            self._table = reserve(box.volume, np.int32)
+            self._rows_of = reserve(box.volume, np.int32)
             at = (self.rows[: self.size][:, self._key] - box.lo) @ box.stride
-            self._table[at] = np.arange(1, self.size + 1, dtype=np.int32)
+            self._rows_of[at] = np.arange(1, self.size + 1, dtype=np.int32)
         else:
             self._box = None
             bits = table_bits(room)
@@ -133,7 +135,7 @@ class KeyedRelation(Relation):
         self._changed = 0
         self._round += 1
         super().advance()
-        return self._delta.shape[0]
+        return int(self._delta.shape[0])
 
     def restart(self) -> None:
         super().restart()

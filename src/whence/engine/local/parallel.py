@@ -42,7 +42,7 @@ class ParallelRule:
     def run(self, rows: Rows) -> None:
         """Derive everything that the rule gives for these first rows."""
         ticket = count()
-        tasks = [lambda r=r: self._work(r, rows, ticket) for r in self._runners]  # type: ignore[misc]
+        tasks = [lambda r=r: self._work(r, rows, ticket) for r in self._runners]
         together(self._pool, self._guard, tasks)
 
     def _work(self, runner: Runner, rows: Rows, ticket: count[int]) -> None:

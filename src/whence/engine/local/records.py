@@ -16,7 +16,7 @@ MAX_DEPTH = 100_000
 
 
 class RecordText:
-    """Prints and parses records of declared types; `fields` names the types of a record's fields."""
+    """Prints and parses records of declared types; `fields` names the types of their fields."""
 
     def __init__(
         self,

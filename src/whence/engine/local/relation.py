@@ -102,7 +102,7 @@ class Relation:
         return self.rows[self.old : self.mark]
 
     def bury(self, rows: Ints) -> None:
-        """Tombstone these rows: scans and probes pass over them, the duplicate check still knows them."""
+        """Tombstone these rows: joins pass over them, the duplicate check still knows them."""
         if rows.shape[0]:
             self._cover()
             self.dead[rows] = 1

@@ -169,9 +169,7 @@ def _layouts(
     return slots, outputs
 
 
-def _direct_outputs(
-    plan: RulePlan, steps: Sequence[Step], scope: Scope
-) -> list[str | int] | None:
+def _direct_outputs(plan: RulePlan, steps: Sequence[Step], scope: Scope) -> list[str | int] | None:
     """Return the head's columns when the last step is a probe that can write them itself."""
     if not steps or not isinstance(steps[-1], Probe):
         return None

@@ -20,7 +20,7 @@ def group_rows(
     groups: int,
     of: Small,
 ) -> int:
-    """Find or make the group of each row and write it to `of`; returns how many groups there are."""
+    """Find or make the group of each row, write it to `of`, and return how many there are."""
     mask = table.shape[0] - 1
     down = np.uint64(shift)
     k = columns.shape[0]
@@ -103,7 +103,7 @@ def place_groups(
             start[g] = used
             room[g] = fresh
             used += fresh
-    return need
+    return int(need)
 
 
 @kernel
@@ -119,7 +119,7 @@ def enter_groups(begin: int, of: Small, start: Ints, count: Small, pool: Small) 
 def append_groups(
     begin: int, done: int, of: Small, start: Ints, count: Small, room: Small, pool: Small, used: int
 ) -> tuple[int, int]:
-    """As place and enter together, touching only the groups of the new rows; stops at a full pool."""
+    """As place and enter in one, touching only the groups of new rows; stops at a full pool."""
     for i in range(done, of.shape[0]):
         g = of[i]
         if count[g] == room[g]:

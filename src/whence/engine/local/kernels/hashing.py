@@ -24,13 +24,15 @@ FINGER = np.int64(0x7FFFFFFF)
 
 
 @inline
-def mix(h, v):  # type: ignore[no-untyped-def]
+def mix(h: np.uint64, v: np.int64) -> np.uint64:
+    """Return the hash with one more value mixed in."""
     h = (h ^ np.uint64(v)) * MIX
     return h ^ (h >> S32)
 
 
 @inline
-def hash_row(rows, i, width):  # type: ignore[no-untyped-def]
+def hash_row(rows: Rows, i: int, width: int) -> np.uint64:
+    """Return the hash of the first columns of a row."""
     h = GOLDEN
     for c in range(width):
         h = mix(h, rows[i, c])

@@ -7,13 +7,22 @@ import numpy as np
 from whence.engine.local.compile import inline, kernel
 from whence.engine.local.kernels.hashing import GOLDEN, Flags, Ints, Rows, Small, mix
 
-
 NO_LIMIT = (1 << 31) - 1
 """A row limit above all rows: the whole list of a key is visible."""
 
 
 @inline
-def _find_group(binding, i, key, consts, columns, rows, table, first, shift):  # type: ignore[no-untyped-def]
+def _find_group(
+    binding: Rows,
+    i: int,
+    key: Ints,
+    consts: Ints,
+    columns: Ints,
+    rows: Rows,
+    table: Small,
+    first: Small,
+    shift: int,
+) -> np.int64:
     mask = table.shape[0] - 1
     k = columns.shape[0]
     h = GOLDEN
@@ -43,7 +52,7 @@ def _find_group(binding, i, key, consts, columns, rows, table, first, shift):  #
 
 
 @inline
-def _visible(pool, s, e, limit):  # type: ignore[no-untyped-def]
+def _visible(pool: Small, s: int, e: np.int64, limit: int) -> np.int64:
     """Cut a list of e rows, in ascending order from s, before the first one at the limit."""
     if e == 0 or pool[s + e - 1] < limit:
         return e

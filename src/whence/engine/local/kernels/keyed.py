@@ -9,7 +9,7 @@ from whence.engine.local.kernels.hashing import FINGER, GOLDEN, Flags, Ints, Row
 
 
 @inline
-def _rank(v, kind):  # type: ignore[no-untyped-def]
+def _rank(v: np.int64, kind: int) -> np.int64:
     """Map a code to an int64 of the same order: kind 0 is signed, 1 unsigned, 2 float."""
     if kind == 0:
         return v
@@ -19,7 +19,19 @@ def _rank(v, kind):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _improve(cand, i, r, value, kind, greatest, round_, rows, stamp, frontier, nf):  # type: ignore[no-untyped-def]
+def _improve(
+    cand: Rows,
+    i: int,
+    r: np.int64,
+    value: int,
+    kind: int,
+    greatest: bool,
+    round_: int,
+    rows: Rows,
+    stamp: Small,
+    frontier: Small,
+    nf: int,
+) -> int:
     new = _rank(cand[i, value], kind)
     old = _rank(rows[r, value], kind)
     if new > old if greatest else new < old:
@@ -70,7 +82,9 @@ def merge_dense(
             nf += 1
             size += 1
         else:
-            nf = _improve(cand, i, r - 1, value, kind, greatest, round_, rows, stamp, frontier, nf)
+            nf = _improve(
+                cand, i, np.int64(r - 1), value, kind, greatest, round_, rows, stamp, frontier, nf
+            )
     return end, size, nf
 
 
