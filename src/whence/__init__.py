@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from whence.database import Database
     from whence.diagnostics import (
         DataError,
         Diagnostic,
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from whence.engine.base import Limits
     from whence.session import check, compile, evaluate, parse, read_program
     from whence.syntax.nodes import Program
+    from whence.table import Table
 
 __version__ = "0.1.0"
 
 _HOMES: Final = {
+    "Database": "whence.database",
+    "Table": "whence.table",
     "parse": "whence.session",
     "read_program": "whence.session",
     "check": "whence.session",
@@ -39,6 +43,8 @@ _HOMES: Final = {
 }
 
 __all__ = [
+    "Database",
+    "Table",
     "parse",
     "read_program",
     "check",

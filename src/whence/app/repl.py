@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whence import session
-from whence.answers import match_goal, print_facts
-from whence.diagnostics import Diagnostic, UsageError, nearest, raise_errors
+from whence.answers import print_facts
+from whence.database import Database
+from whence.diagnostics import Diagnostic, UsageError, nearest
 from whence.engine.base import Limits
-from whence.facts.directives import load_inputs
 from whence.syntax.nodes import Program
-from whence.syntax.souffle import parse, parse_goal
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from whence.syntax.souffle import parse_goal
 
 SHOWN: Final = 200
 """How many answers are printed before the rest is only counted."""
@@ -48,18 +44,26 @@ _DIRECTIVES: Final = (
 )
 
 
-@dataclass(slots=True)
 class Repl:
-    """The program so far, and the line being typed."""
+    """A database that grows line by line, and the statement being typed."""
 
-    facts_dir: Path = Path()
-    limits: Limits = Limits()
-    threads: int | None = None
-    warn: Callable[[Diagnostic], None] | None = None
-    program: Program = field(default_factory=Program)
-    ended: bool = False
-    _typed: str = ""
-    _inputs: dict[str, pa.Table] | None = None
+    def __init__(
+        self, *, facts_dir: Path = Path(), limits: Limits = Limits(), threads: int | None = None
+    ) -> None:
+        self.ended = False
+        self._facts_dir = facts_dir
+        self._limits = limits
+        self._threads = threads
+        self._typed = ""
+        self._database = self._empty()
+
+    def _empty(self) -> Database:
+        return Database(limits=self._limits, threads=self._threads)
+
+    @property
+    def program(self) -> Program:
+        """Everything stated so far."""
+        return self._database.program
 
     @property
     def prompt(self) -> str:
@@ -80,24 +84,15 @@ class Repl:
         if not is_complete(text):
             return
         self._typed = ""
-        if not text:
-            return
-        if text.rstrip().endswith("?"):
+        if text.endswith("?"):
             yield from self._ask(text)
-        else:
-            self._check_directive(text)
-            self.add(parse(text, name="<repl>"))
-
-    def add(self, more: Program) -> None:
-        """Add statements; when the whole would be wrong, nothing is added."""
-        joined = join_programs(self.program, more)
-        raise_errors(session.check(joined))
-        self.program = joined
-        self._inputs = None
+        elif text:
+            _check_directive(text)
+            self._database.load(session.parse(text, name="<repl>"), facts=self._facts_dir)
 
     def load(self, path: Path) -> None:
         """Add the program in a file."""
-        self.add(session.read_program(path))
+        self._database.load(path, facts=self._facts_dir)
 
     def _command(self, name: str, argument: str = "") -> Iterator[str]:
         match name:
@@ -108,43 +103,30 @@ class Repl:
             case ".list":
                 yield str(self.program)
             case ".clear":
-                self.program = Program()
-                self._inputs = None
+                self._database = self._empty()
             case ".help":
                 yield HELP
             case _:
                 self.ended = True
 
     def _ask(self, text: str) -> Iterator[str]:
-        goal = parse_goal(text)
         started = time.perf_counter()
-        compiled = session.compile(self.program, goal=goal)
-        if self._inputs is None:
-            self._inputs = load_inputs(self.program, self.facts_dir, warn=self.warn)
-        evaluation = session.evaluate(
-            compiled, self._inputs, limits=self.limits, threads=self.threads
-        )
-        answers = match_goal(self.program, evaluation, goal)
+        answers = self._database.query(text)
         seconds = time.perf_counter() - started
-        yield from print_facts(self.program, goal.relation, answers.slice(0, SHOWN))
-        count = answers.num_rows
+        count = len(answers)
+        relation = parse_goal(text).relation
+        yield from print_facts(self.program, relation, answers.to_arrow().slice(0, SHOWN))
         if count > SHOWN:
             yield f"… and {count - SHOWN:,} more"
-        noun = "answer" if count == 1 else "answers"
-        yield f"{count:,} {noun} in {seconds:.3f} s"
+        yield f"{count:,} {'answer' if count == 1 else 'answers'} in {seconds:.3f} s"
 
-    @staticmethod
-    def _check_directive(text: str) -> None:
-        word = text.split(maxsplit=1)[0].split("(")[0]
-        if (
-            word.startswith(".")
-            and word.isascii()
-            and word[1:].isalpha()
-            and word not in _DIRECTIVES
-        ):
-            near = nearest(word, (*_OWN, *_DIRECTIVES))
-            hint = f"did you mean `{near}`?" if near else "`.help` lists what there is"
-            raise UsageError(Diagnostic("W0807", f"there is no command `{word}`", hint=hint))
+
+def _check_directive(text: str) -> None:
+    word = text.split(maxsplit=1)[0].split("(")[0]
+    if word.startswith(".") and word[1:].isalpha() and word not in _DIRECTIVES:
+        near = nearest(word, (*_OWN, *_DIRECTIVES))
+        hint = f"did you mean `{near}`?" if near else "`.help` lists what there is"
+        raise UsageError(Diagnostic("W0807", f"there is no command `{word}`", hint=hint))
 
 
 def is_complete(text: str) -> bool:
@@ -177,13 +159,3 @@ def is_complete(text: str) -> bool:
     if quoted or depth > 0:
         return False
     return text.startswith(".") or last in ("", ".", "?") or depth < 0
-
-
-def join_programs(first: Program, second: Program) -> Program:
-    """Return the statements of both, in order."""
-    return Program(
-        **{
-            each.name: getattr(first, each.name) + getattr(second, each.name)
-            for each in fields(Program)
-        }
-    )

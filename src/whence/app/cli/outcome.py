@@ -37,7 +37,7 @@ def reported() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
     except MemoryError:
-        report([Diagnostic("W0705", "there is no more memory", hint="try `--max-memory`")])
+        report([Diagnostic("W0703", "the machine has no more memory for this")])
         raise typer.Exit(LimitError.exit_code) from None
     except OSError as error:
         what = f"`{error.filename}`: " if error.filename else ""

@@ -39,7 +39,7 @@ def repl(
         from whence.engine.base import Limits
 
         limits = Limits(max_memory, timeout, max_tuples)
-        shell = Repl(facts_dir=facts, limits=limits, threads=threads, warn=lambda w: report([w]))
+        shell = Repl(facts_dir=facts, limits=limits, threads=threads)
         if program is not None:
             shell.load(program)
         interactive = sys.stdin.isatty()
