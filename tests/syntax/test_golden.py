@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import golden
 import pytest
 
+import golden
 from whence.diagnostics import ProgramError
 from whence.syntax.format import format_source
 from whence.syntax.printer import print_program

@@ -73,11 +73,14 @@ def _text(comment: Comment) -> str:
 
 def _closed(pieces: list[Piece], index: int, begins: frozenset[int]) -> int:
     """Return the first index from `index` on that does not close what stands before it."""
-    while index not in begins and (
-        pieces[index].token.type in CLOSERS
-        or (pieces[index].token.type == "DOT" and _ends_clause(pieces, index, begins))
-    ):
-        index += 1
+    while index not in begins:
+        kind = pieces[index].token.type
+        if kind == "DOT" and not _ends_clause(pieces, index, begins):
+            index += 2  # the rest of a qualified name
+        elif kind == "DOT" or kind in CLOSERS:
+            index += 1
+        else:
+            break
     return index
 
 

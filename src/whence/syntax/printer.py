@@ -274,7 +274,7 @@ def _float(value: float) -> str:
     """Return the shortest digits that read back as the same float, without exponent if short."""
     if not math.isfinite(value):
         return str(value)
-    digits = repr(value)
+    digits = repr(value + 0.0)  # there is one zero
     if "e" in digits and 1e-7 <= abs(value) < 1e22:
         digits = format(Decimal(digits), "f")
     return digits if "." in digits or "e" in digits else f"{digits}.0"

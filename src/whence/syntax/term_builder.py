@@ -257,7 +257,7 @@ class TermBuilder:
         ):
             if term.value > 1 << 63 and term.kind is None:
                 self._out_of_range("number", span)
-            return Constant(-term.value, term.kind, span=span)
+            return Constant(0 - term.value, term.kind, span=span)
         return Call(PREFIX[operator.text], (term,), span=span)
 
     def _infix(self, operator: Token, left: Term, right: Term) -> Term:
