@@ -1,13 +1,16 @@
-"""Between Arrow tables and rows of codes."""
+"""Between Arrow tables and rows of codes.
+
+`pa.array`, casts and the compute functions are kept off the way of plain numbers: the first
+imports pandas where it is installed, the others register all of Arrow's functions, and either
+takes longer than a small evaluation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from whence.diagnostics import DataError, Diagnostic
 from whence.engine.local.kernels.hashing import Ints, Rows
@@ -52,25 +55,30 @@ def _encode(
 ) -> Ints:
     if column.null_count:
         raise _wrong(decl, attribute, kind, "has empty values")
-    try:
-        column = column.cast(_TYPES[kind])
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise _wrong(decl, attribute, kind, f"has other values ({error})") from None
+    if column.type != _TYPES[kind]:
+        try:
+            column = column.cast(_TYPES[kind])
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise _wrong(decl, attribute, kind, f"has other values ({error})") from None
     match kind:
-        case Kind.NUMBER:
-            return np.asarray(_numpy(column), dtype=np.int64)
-        case Kind.UNSIGNED:
-            return np.asarray(_numpy(column).view(np.int64), dtype=np.int64)
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return _bits(column)
         case Kind.FLOAT:
-            return canonical_floats(_numpy(column)).view(np.int64)
+            return canonical_floats(_bits(column).view(np.float64)).view(np.int64)
         case Kind.SYMBOL:
             return _through_unique(column, values.symbols.codes)
         case Kind.RECORD:
             return _through_unique(column, lambda texts: records.parse(attribute.type, texts))
 
 
-def _numpy(column: pa.ChunkedArray) -> Any:
-    return column.to_numpy()
+def _bits(column: pa.ChunkedArray) -> Ints:
+    """Return the values of a column of 64-bit numbers as they lie in memory."""
+    found = [
+        np.frombuffer(chunk.buffers()[1], dtype=np.int64)[chunk.offset : chunk.offset + len(chunk)]
+        for chunk in column.chunks
+        if len(chunk)
+    ]
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 
 def _through_unique(column: pa.ChunkedArray, encode: Callable[[list[str]], Ints]) -> Ints:
@@ -80,10 +88,10 @@ def _through_unique(column: pa.ChunkedArray, encode: Callable[[list[str]], Ints]
     whole = column.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays(whole.chunks)
-    coded = pc.dictionary_encode(whole)
+    coded = whole.dictionary_encode()
     codes: Ints = encode(coded.dictionary.to_pylist())
-    taken: Ints = codes[coded.indices.to_numpy()]
-    return taken
+    at = np.frombuffer(coded.indices.buffers()[1], dtype=np.int32)
+    return codes[at[coded.indices.offset :][: len(coded)]]
 
 
 def _wrong(decl: RelationDecl, attribute: Attribute, kind: Kind, what: str) -> DataError:
@@ -114,16 +122,31 @@ def _decode(
     codes: Ints, attribute: Attribute, kind: Kind, values: Values, records: RecordText
 ) -> pa.Array:
     match kind:
-        case Kind.NUMBER:
-            return pa.array(codes)
-        case Kind.UNSIGNED:
-            return pa.array(codes.view(np.uint64))
-        case Kind.FLOAT:
-            return pa.array(codes.view(np.float64))
+        case Kind.NUMBER | Kind.UNSIGNED | Kind.FLOAT:
+            return _column(codes, _TYPES[kind])
         case Kind.SYMBOL:
-            texts = pa.array(values.symbols.all_texts(), type=pa.string())
-            return texts.take(pa.array(codes))
+            unique, inverse = np.unique(codes, return_inverse=True)
+            texts = values.symbols.texts(unique).tolist()
         case Kind.RECORD:
             unique, inverse = np.unique(codes, return_inverse=True)
-            texts = pa.array(records.print(attribute.type, unique), type=pa.string())
-            return texts.take(pa.array(inverse))
+            texts = records.print(attribute.type, unique)
+    return string_array(texts).take(_column(inverse.astype(np.int64), pa.int64()))
+
+
+def _column(codes: Ints, type_: pa.DataType) -> pa.Array:
+    """Return the codes' bits as an Arrow array, without a copy."""
+    whole = np.ascontiguousarray(codes)
+    return pa.Array.from_buffers(type_, whole.shape[0], [None, pa.py_buffer(whole)])
+
+
+def string_array(texts: Sequence[str]) -> pa.Array:
+    """Return the texts as an Arrow array."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    large = bool(offsets[-1] >= 1 << 31)
+    starts = pa.py_buffer(offsets if large else offsets.astype(np.int32))
+    kind = pa.large_string() if large else pa.string()
+    return pa.Array.from_buffers(
+        kind, len(encoded), [None, starts, pa.py_buffer(b"".join(encoded))]
+    )

@@ -1,27 +1,88 @@
-"""The `kernel` decorator: Numba, compiled on first use, cached on disk, without the GIL.
+"""Kernels in two tiers: interpreted while there is little to do, compiled by Numba from then on.
 
-The cache lies beside the code; where that cannot be written (a read-only install), in the
-user's cache folder; where that cannot be written either, in a temporary folder of this process.
+A kernel is an ordinary Python function over NumPy arrays. Loading Numba and machine code takes
+longer than most small programs, so a process starts interpreted and calls `compile_kernels` once
+it has seen some work; that cannot be undone. Machine code is cached on disk: beside the code,
+or, where that cannot be written (a read-only install), in the user's cache folder, or, where
+that cannot be written either, in a temporary folder of this process.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
+WORK_WORTH_COMPILING = 2000
+"""Rows after which compiled kernels pay for their loading; interpreted ones take 5 to 10 µs a row."""
 
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+
+class Kernel:
+    """A kernel that is interpreted until it is compiled."""
+
+    __slots__ = ("compiled", "function")
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.compiled is not None:
+            return self.compiled(*args)
+        with np.errstate(over="ignore"):
+            return self.function(*args)
+
+
+_kernels: list[Kernel] = []
+_inlined: list[FunctionType] = []
+_lock = threading.Lock()
+
+
+def kernel(function: F) -> F:
+    """Make the function a kernel; once compiled it runs without the GIL."""
+    made = Kernel(cast(FunctionType, function))
+    _kernels.append(made)
+    return cast(F, made)
+
+
+def inline(function: F) -> F:
+    """Mark a helper that only kernels call."""
+    _inlined.append(cast(FunctionType, function))
+    return function
+
+
+def compile_kernels() -> None:
+    """Have every kernel compiled (or loaded from the cache) when it is next called."""
+    with _lock:
+        if not _kernels or _kernels[-1].compiled is not None or "WHENCE_INTERPRET" in os.environ:
+            return
+        folder = cache_folder()
+        if folder is not None:
+            # Numba reads the variable when it is imported.
+            os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        import numba
+
+        if folder is not None:
+            setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010
+        helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
+        helpers: dict[FunctionType, object] = {f: helper(f) for f in _inlined}
+        for function in [*_inlined, *(k.function for k in _kernels)]:
+            # Numba looks helpers up where the function does: in the globals of its module.
+            scope = function.__globals__
+            for name, value in list(scope.items()):
+                if isinstance(value, FunctionType) and value in helpers:
+                    scope[name] = helpers[value]
+        compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+        for made in _kernels:
+            made.compiled = compiler(made.function)
 
 
 def cache_folder() -> Path | None:
@@ -34,23 +95,10 @@ def cache_folder() -> Path | None:
     return Path(tempfile.mkdtemp(prefix="whence-kernels-"))
 
 
-_folder = cache_folder()
-if _folder is not None:
-    # Numba reads the variable when it is imported, so it is set before the import below.
-    os.environ["NUMBA_CACHE_DIR"] = str(_folder)
-
-import numba  # noqa: E402
-
-if _folder is not None:
-    setattr(numba.config, "CACHE_DIR", str(_folder))  # noqa: B010
-
-
-def kernel(function: F) -> F:
-    """Compile the function on its first call, keep the machine code, and run it without the GIL."""
-    compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
-    return cast(F, compiler(function))
-
-
-def inline(function: F) -> F:
-    """Compile a helper that only kernels call."""
-    return cast(F, numba.njit(inline="always", error_model="numpy", boundscheck=False)(function))
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

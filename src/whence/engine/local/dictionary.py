@@ -52,10 +52,6 @@ class Symbols:
             found = [self.code(text) if c < 0 else c for text, c in zip(kept, found, strict=True)]
         return np.array(found, dtype=np.int64)
 
-    def all_texts(self) -> list[str]:
-        """Return every text, by code."""
-        return self._texts
-
     def text(self, code: int) -> str:
         return self._texts[code]
 

@@ -15,6 +15,7 @@ from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.base import Limits, Observer, RelationStats, Stats
 from whence.engine.local.arrow import decode_columns, encode_table
 from whence.engine.local.columns import Columns
+from whence.engine.local.compile import WORK_WORTH_COMPILING, compile_kernels
 from whence.engine.local.expressions import Context
 from whence.engine.local.fixpoint import Fixpoint, relation_sizes
 from whence.engine.local.folds import Folds
@@ -98,6 +99,8 @@ class LocalEvaluation:
             for name, table in inputs.items()
             if name in self._decls
         }
+        if sum(map(len, rows.values())) > WORK_WORTH_COMPILING:
+            compile_kernels()
         self._columns = Columns(column_classes(program), self._kinds, values, rows)
         self._inputs = rows
         self.relations: dict[str, Relation] = {
@@ -166,6 +169,8 @@ class LocalEvaluation:
                 guard.tuples += relation.insert(rows, rows.shape[0])
             if name in facts:
                 rows = self._fact_rows(name, facts[name])
+                guard.work += rows.shape[0]
+                guard.check()
                 guard.tuples += relation.insert(rows, rows.shape[0])
             relation.settle()
         guard.check()

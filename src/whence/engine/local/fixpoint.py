@@ -104,6 +104,7 @@ class Fixpoint:
 
         def sink(cand: Rows, n: int) -> None:
             guard.tuples += insert(cand, n)
+            guard.work += n
             check()
 
         return sink

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.base import Limits
+from whence.engine.local.compile import WORK_WORTH_COMPILING, compile_kernels
 
 _MEMORY_EVERY = 0.02
 """Seconds between two looks at the resident memory."""
@@ -36,9 +37,19 @@ class Stopped(Exception):
 
 
 class Guard:
-    """Raises `LimitError` from `check` once a limit is passed."""
+    """Raises `LimitError` from `check` once a limit is passed; compiles kernels once work is."""
 
-    __slots__ = ("_deadline", "_limits", "_look", "_memory", "_tuples", "stopped", "tuples")
+    __slots__ = (
+        "_compiled",
+        "_deadline",
+        "_limits",
+        "_look",
+        "_memory",
+        "_tuples",
+        "stopped",
+        "tuples",
+        "work",
+    )
 
     def __init__(self, limits: Limits) -> None:
         now = time.perf_counter()
@@ -47,13 +58,18 @@ class Guard:
         self._memory = limits.max_memory
         self._tuples = limits.max_tuples
         self._look = now
+        self._compiled = False
         self.tuples = 0
+        self.work = 0
         self.stopped = False
 
     def check(self) -> None:
         """Raise when a limit is passed, or when the evaluation was stopped from another thread."""
         if self.stopped:
             raise Stopped
+        if not self._compiled and self.work > WORK_WORTH_COMPILING:
+            self._compiled = True
+            compile_kernels()
         if self._tuples is not None and self.tuples > self._tuples:
             raise _error(
                 "W0704",

@@ -104,7 +104,7 @@ def probe_dense(
     p = cursor[1]
     m = 0
     while i < n:
-        g = (binding[i, key] if key >= 0 else const) - lo
+        g = np.int64(binding[i, key] if key >= 0 else const) - np.int64(lo)
         if np.uint64(g) < span:
             s = start[g]
             e = np.int64(count[g])
@@ -213,7 +213,7 @@ def exists_dense(
     span = np.uint64(start.shape[0])
     alive = dead.shape[0] == 0
     for i in range(n):
-        g = (binding[i, key] if key >= 0 else const) - lo
+        g = np.int64(binding[i, key] if key >= 0 else const) - np.int64(lo)
         hit = False
         if np.uint64(g) < span:
             s = start[g]
