@@ -73,17 +73,6 @@ def clauses_of(program: Program) -> Iterator[Clause]:
             continue
 
 
-def check_alternatives(program: Program) -> list[Diagnostic]:
-    """Report the rules whose disjunctions multiply beyond measure."""
-    found: list[Diagnostic] = []
-    for origin in origins(program):
-        try:
-            expand(origin)
-        except ProgramError as error:
-            found.extend(error.diagnostics)
-    return found
-
-
 def expand(origin: Rule | Subsumption) -> list[Clause]:
     """Return the clauses that a rule or subsumption stands for."""
     bodies = [_name_wildcards(body) for body in alternatives(origin.body, origin.span)]

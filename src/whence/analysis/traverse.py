@@ -11,10 +11,12 @@ from whence.syntax.nodes import (
     Literal,
     Term,
     Variable,
+    Wildcard,
     children,
     rebuild,
 )
 
+_LEAVES = (Variable, Constant, Wildcard)
 NodeT = TypeVar("NodeT", bound=Term | Literal)
 
 
@@ -32,7 +34,13 @@ def level(*nodes: Term | Literal) -> Iterator[Term | Literal]:
 
 def has_aggregate(node: Term | Literal) -> bool:
     """Whether there is an aggregate somewhere inside."""
-    return any(type(inner) is Aggregate for inner in level(node))
+    inner = children(node)
+    for child in inner:
+        if type(child) not in _LEAVES:
+            break
+    else:
+        return type(node) is Aggregate
+    return any(type(found) is Aggregate for found in level(node))
 
 
 def map_level(node: NodeT, change: Callable[[Term | Literal], Term | Literal]) -> NodeT:

@@ -16,6 +16,7 @@ PRIMITIVES: Final = ("number", "unsigned", "float", "symbol")
 KINDS: Final = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.SYMBOL)
 ALL: Final = -1
 """The set of all types: nothing is known yet."""
+_NUMERIC_CONSTANTS: Final = 0b111
 
 
 def types_in(types: int) -> Iterator[int]:
@@ -40,6 +41,7 @@ class TypeSystem:
         self.fields: list[tuple[str, ...] | None] = [None] * 8
         self.ids: dict[str, int] = {name: 4 + i for i, name in enumerate(PRIMITIVES)}
         self._common: dict[tuple[int, int], int] = {}
+        self._below: dict[int, int] = {}
         self._declare(program)
         self.records = sum(1 << i for i, fields in enumerate(self.fields) if fields is not None)
         self.unions = sum(1 << i for i, members in enumerate(self._members) if members)
@@ -138,6 +140,14 @@ class TypeSystem:
         base = self._bases[a]
         return base if base < 4 and not self._members[a] else None
 
+    def below(self, a: int) -> int:
+        """Return the set of the subtypes of a type, itself included."""
+        found = self._below.get(a)
+        if found is None:
+            found = sum(1 << b for b in range(len(self.names)) if self.is_subtype(b, a))
+            self._below[a] = found
+        return found
+
     def common(self, a: int, b: int) -> int:
         """Return the greatest types below both."""
         if a == b:
@@ -199,6 +209,8 @@ class TypeSystem:
         """Return the names of the types, for a message."""
         if types == ALL:
             return "any type"
+        if types.bit_count() > 1 and not types & ~_NUMERIC_CONSTANTS:
+            return "a number"
         return " or ".join(
             f"`{name}`" for name in dict.fromkeys(self.names[t] for t in types_in(types))
         )
