@@ -95,12 +95,14 @@ def render(diagnostic: Diagnostic) -> str:
         text = span.source.line(span.line)
         margin = " " * len(str(span.line))
         end = span.end_column if span.end_line == span.line else len(text) + 1
+        length = max(1, min(end, len(text) + 1) - span.column)
+        text, column = _clip(text, span.column)
         # Tabs keep their width in the caret line, so that the caret stands below its text.
-        lead = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
-        caret = "^" * max(1, min(end, len(text) + 1) - span.column)
+        lead = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+        caret = "^" * min(length, max(1, len(text) + 1 - column))
         out.append(f" {margin}--> {span.source.name}:{span.line}:{span.column}")
         out.append(f" {margin} |")
-        out.append(f" {span.line} | {_clip(text)}")
+        out.append(f" {span.line} | {text}")
         out.append(f" {margin} | {lead}{caret} {diagnostic.label}".rstrip())
         out.append(f" {margin} |")
         prefix = f" {margin} = "
@@ -114,8 +116,12 @@ def render(diagnostic: Diagnostic) -> str:
     return "\n".join(out)
 
 
-def _clip(text: str, width: int = 400) -> str:
-    return text if len(text) <= width else text[:width] + "…"
+def _clip(text: str, column: int, width: int = 400) -> tuple[str, int]:
+    """Return the part of a long line around a column, and where the column is in it."""
+    start = max(0, column - width // 2) if len(text) > width else 0
+    before = "…" if start else ""
+    after = "…" if len(text) > start + width else ""
+    return f"{before}{text[start : start + width]}{after}", column - start + len(before)
 
 
 def by_place(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

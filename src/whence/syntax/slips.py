@@ -45,6 +45,7 @@ _NOT_YET: Final[dict[str, str]] = {
     ".include": "`.include`",
     ".once": "`.include`",
     ".lattice": "lattices",
+    ".debug_delta": "`.debug_delta`",
 }
 
 
@@ -104,13 +105,17 @@ def _not_yet(view: View) -> Diagnostic | None:
         return _unsupported("`debug_delta`", view.at(after))
     if token.text == "choice-domain":
         return _unsupported("`choice-domain`", view.at(token))
+    if token.type == "AT" and after.type in ("LBRACKET", "NOT"):
+        return _unsupported("annotations `@[…]`", view.between(token, after))
+    if token.type == "LBRACKET" and before.type == "AT":
+        return _unsupported("annotations `@[…]`", view.between(before, token))
     if token.type == "AT" and before.type == "AT":
         return _unsupported("user-defined aggregates", view.between(before, token))
     return None
 
 
 def _unsupported(what: str, span: Span) -> Diagnostic:
-    verb = "are" if what.endswith("s") else "is"
+    verb = "are" if what.rstrip("`").split(" `")[0].endswith("s") else "is"
     return Diagnostic("W0106", f"{what} {verb} not supported yet", span)
 
 

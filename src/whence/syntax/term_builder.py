@@ -175,8 +175,16 @@ class TermBuilder:
 
     # ── other terms
 
-    def variable(self, token: Token) -> Variable:
-        return Variable(token[1], span=Span(token[2], token[3], token[4], token[5], self.source))
+    def variable(self, token: Token) -> Variable | Constant:
+        span = Span(token[2], token[3], token[4], token[5], self.source)
+        match token[1]:
+            case "__LINE__":
+                return Constant(token.line, None, span=span)
+            case "__FILE__":
+                return Constant(self.source.name, Kind.SYMBOL, span=span)
+            case "__ITERATION__":
+                self.error("W0106", "`__ITERATION__` is not supported yet", span)
+        return Variable(token[1], span=span)
 
     def wildcard(self, token: Token) -> Wildcard:
         return Wildcard(span=self.at(token))
