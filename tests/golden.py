@@ -1,9 +1,9 @@
 """Golden cases: many small ones per text file, rewritten by `pytest --update`.
 
-    === what the case shows
-    input
-    --- expected
-    output
+=== what the case shows
+input
+--- expected
+output
 """
 
 from __future__ import annotations

@@ -81,12 +81,12 @@ def render(diagnostic: Diagnostic) -> str:
     """Return the diagnostic as text with the line it points at and a caret.
 
     >>> place = Span(1, 3, 1, 5, Source("a.dl", "p(xy)."))
-    >>> print(render(Diagnostic("W0203", "variable `xy` is not bound", place, "never given a value")))
+    >>> print(render(Diagnostic("W0203", "variable `xy` is not bound", place, "no value")))
     error[W0203]: variable `xy` is not bound
       --> a.dl:1:3
        |
      1 | p(xy).
-       |   ^^ never given a value
+       |   ^^ no value
        |
     """
     out = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
