@@ -57,6 +57,9 @@ class Stats:
     """What one evaluation cost."""
 
     load_seconds: float = 0.0
+    """Reading the facts and turning them into rows."""
+    prepare_seconds: float = 0.0
+    """Loading the machine code of kernels, or compiling it where it was not cached."""
     evaluate_seconds: float = 0.0
     write_seconds: float = 0.0
     peak_memory_bytes: int = 0

@@ -15,7 +15,7 @@ from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.base import Limits, Observer, RelationStats, Stats
 from whence.engine.local.arrow import decode_columns, encode_table
 from whence.engine.local.columns import Columns
-from whence.engine.local.compile import WORK_WORTH_COMPILING, compile_kernels
+from whence.engine.local.compile import WORK_WORTH_COMPILING
 from whence.engine.local.expressions import Context
 from whence.engine.local.fixpoint import Fixpoint, relation_sizes
 from whence.engine.local.folds import Folds
@@ -26,6 +26,7 @@ from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
 from whence.engine.local.rules import Scope
 from whence.engine.local.values import NIL, Values
+from whence.engine.local.warm import prepare_kernels
 from whence.functor.user import UserFunctors
 from whence.functor.values import Array
 from whence.plan.build import plan_stratum
@@ -100,7 +101,7 @@ class LocalEvaluation:
             if name in self._decls
         }
         if sum(map(len, rows.values())) > WORK_WORTH_COMPILING:
-            compile_kernels()
+            self.stats.prepare_seconds = prepare_kernels()
         self._columns = Columns(column_classes(program), self._kinds, values, rows)
         self._inputs = rows
         self.relations: dict[str, Relation] = {
@@ -109,7 +110,7 @@ class LocalEvaluation:
         }
         declared = {f.name: f for f in program.functors}
         self._context = Context(values, declared, kinds, functors)
-        self.stats.load_seconds = time.perf_counter() - started
+        self.stats.load_seconds = time.perf_counter() - started - self.stats.prepare_seconds
 
     def run(self, limits: Limits, threads: int, observer: Observer | None) -> None:
         """Evaluate all strata."""
@@ -124,7 +125,8 @@ class LocalEvaluation:
             guard.stopped = True
             if pool is not None:
                 pool.shutdown(wait=True)
-        self.stats.evaluate_seconds = time.perf_counter() - started
+        self.stats.evaluate_seconds = time.perf_counter() - started - guard.prepared
+        self.stats.prepare_seconds += guard.prepared
         self.stats.peak_memory_bytes = peak_bytes()
 
     def _run_stratum(

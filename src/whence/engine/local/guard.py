@@ -9,7 +9,8 @@ from pathlib import Path
 
 from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.base import Limits
-from whence.engine.local.compile import WORK_WORTH_COMPILING, compile_kernels
+from whence.engine.local.compile import WORK_WORTH_COMPILING
+from whence.engine.local.warm import prepare_kernels
 
 _MEMORY_EVERY = 0.02
 """Seconds between two looks at the resident memory."""
@@ -46,6 +47,7 @@ class Guard:
         "_look",
         "_memory",
         "_tuples",
+        "prepared",
         "stopped",
         "tuples",
         "work",
@@ -61,6 +63,7 @@ class Guard:
         self._compiled = False
         self.tuples = 0
         self.work = 0
+        self.prepared = 0.0
         self.stopped = False
 
     def check(self) -> None:
@@ -69,7 +72,7 @@ class Guard:
             raise Stopped
         if not self._compiled and self.work > WORK_WORTH_COMPILING:
             self._compiled = True
-            compile_kernels()
+            self.prepared += prepare_kernels()
         if self._tuples is not None and self.tuples > self._tuples:
             raise _error(
                 "W0704",
