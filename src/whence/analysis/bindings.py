@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from whence.analysis.bound import bound_names, outer_names
 from whence.analysis.clauses import Clause, clauses_of
 from whence.analysis.hints import Hints
+from whence.analysis.inlining import Expansion
 from whence.analysis.scopes import Scoped, display, scope
 from whence.analysis.traverse import inside, level, level_names
 from whence.diagnostics import Diagnostic
@@ -18,6 +19,7 @@ from whence.syntax.nodes import (
     Negation,
     Program,
     Record,
+    Rule,
     Term,
     Variable,
     Wildcard,
@@ -28,14 +30,14 @@ _WITNESSED = ("min", "max")
 
 def check_bindings(program: Program) -> list[Diagnostic]:
     """Report the variables without a value, the `_` that stand for one, and facts with either."""
-    inlined = {decl.name for decl in program.relations if "inline" in decl.qualifiers}
+    inlined = Expansion(program)
     hints = Hints()
     found: list[Diagnostic] = []
     for clause in clauses_of(program):
         if clause.is_fact:
             found.extend(_check_fact(clause.head))
         else:
-            found.extend(_check_clause(clause, clause.head.relation in inlined, hints))
+            found.extend(_check_clause(clause, inlined, hints))
     return found
 
 
@@ -53,12 +55,16 @@ def _check_fact(head: Atom) -> Iterator[Diagnostic]:
             yield Diagnostic("W0206", "`_` in a fact", node.span, "a fact has only constants")
 
 
-def _check_clause(clause: Clause, inlined: bool, hints: Hints) -> Iterator[Diagnostic]:
-    yield from _check_head_wildcards(clause.head)
+def _check_clause(clause: Clause, inlined: Expansion, hints: Hints) -> Iterator[Diagnostic]:
+    if isinstance(clause.origin, Rule):
+        yield from _check_head_wildcards(clause.head)
     yield from _check_wildcards(clause.body)
     # A clause of an inlined relation stands in for its atoms, which bind what its head names.
-    given = level_names(clause.head) if inlined else {}
+    given = level_names(clause.head) if clause.head.relation in inlined.relations else {}
     bound = bound_names(clause.body, given=given)
+    if inlined.touches(clause.body):
+        for body in inlined.bodies(clause.body):
+            bound &= bound_names(body, given=given)
     names = level_names(clause.head, *clause.body)
     scoped = scope(clause)
     if scoped.clause is clause:  # no aggregates

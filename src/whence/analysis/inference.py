@@ -88,7 +88,7 @@ class Inference:
             solver = _Collector(self, typing, ignored).clause()
             solver.solve()
             typing.types = solver.types
-            if 0 in typing.types or not self._decide(typing):
+            if not self._decide(typing):
                 break
         return typing
 
@@ -99,7 +99,7 @@ class Inference:
     def _decide(self, typing: Typing) -> bool:
         """Fix the overloads and constants that the types allow; return whether that says more."""
         changed = False
-        for term, slot in typing.terms:
+        for term, slot in reversed(typing.terms):  # what is inside a call is decided before it
             if type(term) is Call:
                 changed |= self._decide_call(typing, slot, term)
         for term, slot in typing.terms:

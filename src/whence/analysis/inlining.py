@@ -4,17 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whence.analysis.clauses import clauses_of, origins
+from whence.analysis.clauses import Clause, Flat, clauses_of, origins
 from whence.analysis.dependencies import Way, dependencies, reads
 from whence.analysis.strata import components
-from whence.analysis.traverse import level
+from whence.analysis.traverse import level, map_level
 from whence.diagnostics import Diagnostic
-from whence.syntax.nodes import Aggregate, Atom, Negation, Program, Rule, Wildcard, variables
+from whence.syntax.nodes import (
+    Aggregate,
+    Atom,
+    Constraint,
+    Literal,
+    Negation,
+    Program,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    variables,
+)
+
+_MAX_BODIES = 1000
+
+
+def inlined_relations(program: Program) -> set[str]:
+    """Return the relations to be inlined: `no_inline` and the pragma `inline-exclude` win."""
+    excluded = {
+        name.strip()
+        for pragma in program.pragmas
+        if pragma.key == "inline-exclude"
+        for name in pragma.value.split(",")
+    }
+    return {
+        decl.name
+        for decl in program.relations
+        if "inline" in decl.qualifiers
+        and "no_inline" not in decl.qualifiers
+        and decl.name not in excluded
+    }
 
 
 def check_inlining(program: Program) -> list[Diagnostic]:
     """Report inlined relations that are read, written, recursive, aggregated or negated."""
-    inlined = {d.name: d for d in program.relations if "inline" in d.qualifiers}
+    inlined = inlined_relations(program)
     if not inlined:
         return []
     found: list[Diagnostic] = []
@@ -28,9 +59,9 @@ def check_inlining(program: Program) -> list[Diagnostic]:
                     "an inlined relation has no tuples",
                 )
             )
-    found.extend(_check_cycles(program, set(inlined)))
-    found.extend(_check_aggregates(program, set(inlined)))
-    found.extend(_check_negations(program, set(inlined)))
+    found.extend(_check_cycles(program, inlined))
+    found.extend(_check_aggregates(program, inlined))
+    found.extend(_check_negations(program, inlined))
     return found
 
 
@@ -91,3 +122,58 @@ def _check_negations(program: Program, inlined: set[str]) -> Iterator[Diagnostic
                     atom.span,
                     "cannot be inlined here",
                 )
+
+
+class Expansion:
+    """What stands in for the atoms of inlined relations, as far as binding variables goes."""
+
+    def __init__(self, program: Program) -> None:
+        self.relations = inlined_relations(program)
+        self._clauses: dict[str, list[Clause]] = {name: [] for name in self.relations}
+        self._count = 0
+        if self.relations:
+            for clause in clauses_of(program):
+                if clause.head.relation in self.relations:
+                    self._clauses[clause.head.relation].append(clause)
+
+    def touches(self, body: Flat) -> bool:
+        """Whether an atom of an inlined relation stands in the body."""
+        return bool(self.relations) and any(
+            type(literal) is Atom and literal.relation in self.relations for literal in body
+        )
+
+    def bodies(self, body: Flat) -> list[Flat]:
+        """Return the bodies without atoms of inlined relations; none when they are too many."""
+        done: list[Flat] = []
+        pending = [body]
+        while pending:
+            current = pending.pop()
+            at = next((i for i, b in enumerate(current) if self.touches((b,))), None)
+            if at is None:
+                done.append(current)
+            else:
+                atom = current[at]
+                assert isinstance(atom, Atom)
+                rest = (*current[:at], *current[at + 1 :])
+                pending.extend((*rest, *self._stand_in(atom, c)) for c in self._rules(atom))
+            if len(done) + len(pending) > _MAX_BODIES:
+                return []
+        return done
+
+    def _rules(self, atom: Atom) -> list[Clause]:
+        return [c for c in self._clauses[atom.relation] if len(c.head.args) == len(atom.args)]
+
+    def _stand_in(self, atom: Atom, clause: Clause) -> Flat:
+        self._count += 1
+        mark = f"\1{self._count}"
+
+        def visit(node: Term | Literal) -> Term | Literal:
+            return Variable(node.name + mark) if type(node) is Variable else node
+
+        head = map_level(clause.head, visit)
+        equations = (
+            Constraint("=", given, own)
+            for given, own in zip(atom.args, head.args, strict=True)
+            if type(given) is not Wildcard
+        )
+        return (*equations, *(map_level(literal, visit) for literal in clause.body))

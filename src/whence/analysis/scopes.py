@@ -35,22 +35,17 @@ def scope(clause: Clause) -> Scoped:
     """Return the clause with the local variables of its aggregates named apart."""
     if not has_aggregate(clause.head) and not any(map(has_aggregate, clause.body)):
         return Scoped(clause)
-    renaming = _Renaming()
-    witnesses: dict[str, Aggregate] = {}
     unbound = level_names(clause.head, *clause.body).keys() - bound_names(clause.body)
+    renaming = _Renaming(unbound)
 
     def visit(node: Term | Literal) -> Term | Literal:
         if not isinstance(node, Aggregate):
             return node
-        bound = bound_names(clause.body, without=node)
-        mine = _witnesses(node, unbound)
-        renamed = renaming.apart(node, bound, mine)
-        witnesses.update(dict.fromkeys(mine, renamed))
-        return renamed
+        return renaming.apart(node, bound_names(clause.body, without=node))
 
     head = map_level(clause.head, visit)
     body = tuple(map_level(literal, visit) for literal in clause.body)
-    return Scoped(replace(clause, head=head, body=body), witnesses)
+    return Scoped(replace(clause, head=head, body=body), renaming.witnesses)
 
 
 def _witnesses(aggregate: Aggregate, unbound: Set[str]) -> set[str]:
@@ -59,13 +54,16 @@ def _witnesses(aggregate: Aggregate, unbound: Set[str]) -> set[str]:
 
 
 class _Renaming:
-    """A supply of names that no program can write."""
+    """A supply of names that no program can write; `unbound` are those that the rule lacks."""
 
-    def __init__(self) -> None:
+    def __init__(self, unbound: Set[str]) -> None:
+        self.unbound = unbound
+        self.witnesses: dict[str, Aggregate] = {}
         self.count = 0
 
-    def apart(self, aggregate: Aggregate, bound: Set[str], witnesses: Set[str]) -> Aggregate:
+    def apart(self, aggregate: Aggregate, bound: Set[str]) -> Aggregate:
         """Rename what is local to the aggregate, given what its surroundings bind."""
+        witnesses = _witnesses(aggregate, self.unbound - bound)
         kept = (bound - _target_names(aggregate)) | witnesses
         self.count += 1
         by = {
@@ -80,10 +78,13 @@ class _Renaming:
                 hidden = _target_names(node)
                 passed = {old: new for old, new in by.items() if old not in hidden}
                 seen = {by.get(name, name) for name in around}
-                return self.apart(_rename(node, passed), seen, frozenset())
+                return self.apart(_rename(node, passed), seen)
             return replace(node, name=by[node.name]) if _is_in(node, by) else node
 
-        return map_inside(aggregate, visit)
+        renamed = map_inside(aggregate, visit)
+        for name in witnesses:
+            self.witnesses.setdefault(name, renamed)
+        return renamed
 
 
 def _target_names(aggregate: Aggregate) -> Set[str]:

@@ -136,6 +136,6 @@ def _check_pattern(constraint: Constraint) -> Iterator[Diagnostic]:
                     severity="warning",
                 )
             except FunctorFault as fault:
-                yield Diagnostic("W0510", fault.message, span)
+                yield Diagnostic("W0520", fault.message, span)
         case _:
             pass

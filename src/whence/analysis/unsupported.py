@@ -37,4 +37,4 @@ def _check(node: object) -> Iterator[Diagnostic]:
 
 
 def _refuse(what: str, span: Span) -> Diagnostic:
-    return Diagnostic("W0510", f"{what} is not supported yet", span)
+    return Diagnostic("W0520", f"{what} is not supported yet", span)
