@@ -19,6 +19,7 @@ from whence.syntax.nodes import (
     Aggregate,
     Atom,
     Conjunction,
+    Constant,
     Constraint,
     Disjunction,
     Literal,
@@ -58,15 +59,30 @@ class Clause:
         return not self.body and not has_aggregate(self.head)
 
 
-def origins(program: Program) -> Iterator[Rule | Subsumption]:
-    """Yield the rules, then the subsumptions."""
+def is_plain_fact(rule: Rule | Subsumption) -> bool:
+    """Whether the rule is one fact of constants."""
+    if rule.body or type(rule) is not Rule or len(rule.heads) != 1:
+        return False
+    return all([type(arg) is Constant for arg in rule.heads[0].args])
+
+
+def every_origin(program: Program) -> Iterator[Rule | Subsumption]:
+    """Yield the rules, facts among them, and the subsumptions."""
     yield from program.rules
     yield from program.subsumptions
 
 
-def clauses_of(program: Program) -> Iterator[Clause]:
-    """Yield the clauses of all rules and subsumptions, leaving out those with too many."""
-    for origin in origins(program):
+def origins(program: Program) -> Iterator[Rule | Subsumption]:
+    """Yield the rules and subsumptions, but no plain facts: there may be a million of them."""
+    for rule in program.rules:
+        if not is_plain_fact(rule):
+            yield rule
+    yield from program.subsumptions
+
+
+def clauses_of(program: Program, *, facts: bool = False) -> Iterator[Clause]:
+    """Yield the clauses of `origins`, leaving out rules with too many; plain `facts` if asked."""
+    for origin in every_origin(program) if facts else origins(program):
         try:
             yield from expand(origin)
         except ProgramError:

@@ -132,7 +132,7 @@ class Expansion:
         self._clauses: dict[str, list[Clause]] = {name: [] for name in self.relations}
         self._count = 0
         if self.relations:
-            for clause in clauses_of(program):
+            for clause in clauses_of(program, facts=True):
                 if clause.head.relation in self.relations:
                     self._clauses[clause.head.relation].append(clause)
 

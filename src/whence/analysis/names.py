@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from whence.analysis.clauses import origins
+from whence.analysis.clauses import is_plain_fact, origins
 from whence.analysis.hints import Hints
 from whence.analysis.typesystem import PRIMITIVES
 from whence.diagnostics import Diagnostic, Span
@@ -58,6 +58,9 @@ def check_names(program: Program) -> list[Diagnostic]:
         *_check_declarations(program, names),
         *_check_directives(program.directives, names),
     ]
+    for rule in program.rules:
+        if is_plain_fact(rule):
+            found.extend(_check_atom(rule.head, names))
     for origin in origins(program):
         if isinstance(origin, Subsumption):
             nodes: tuple[Term | Literal, ...] = (origin.dominated, origin.dominating, *origin.body)
@@ -145,16 +148,22 @@ def _check_directives(directives: Iterable[Directive], names: _Names) -> Iterato
         first.setdefault((action, name), directive.span)
 
 
+def _check_atom(atom: Atom, names: _Names) -> tuple[Diagnostic, ...]:
+    decl = names.relations.get(atom.relation)
+    if decl is None:
+        hint = names.hints.did_you_mean(atom.relation, names.relations)
+        return (_undefined("W0201", "relation", atom.relation, atom.span, hint),)
+    if len(decl.attributes) != len(atom.args):
+        what = f"relation `{atom.relation}`"
+        return (_arity("W0202", what, decl.arity, len(atom.args), atom.span),)
+    return ()
+
+
 def _check_uses(root: Term | Literal, names: _Names) -> Iterator[Diagnostic]:
     for node in walk(root):
         match node:
-            case Atom(relation=name, args=args, span=span):
-                decl = names.relations.get(name)
-                if decl is None:
-                    hint = names.hints.did_you_mean(name, names.relations)
-                    yield _undefined("W0201", "relation", name, span, hint)
-                elif decl.arity != len(args):
-                    yield _arity("W0202", f"relation `{name}`", decl.arity, len(args), span)
+            case Atom():
+                yield from _check_atom(node, names)
             case UserCall(name=name, args=args, span=span):
                 functor = names.functors.get(name)
                 if functor is None:

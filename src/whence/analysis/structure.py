@@ -98,9 +98,17 @@ def _check_orders(
     """Hold a `.plan` of a recursive rule against its body; others have no effect."""
     heads = {h.relation for h in origin.heads} if isinstance(origin, Rule) else set()
     component = next((s for s in recursive if s & heads), set())
-    if not any(type(b) is Atom and b.relation in component for b in origin.body):
+    versions = sum(type(b) is Atom and b.relation in component for b in origin.body)
+    if not versions:
         return
     for version, order in origin.orders:
+        if version >= versions:
+            yield Diagnostic(
+                "W0214",
+                f"plan {version} of a rule that has versions 0 to {versions - 1}",
+                origin.span,
+                hint="there is one version for each atom of the recursion, counted from 0",
+            )
         if sorted(order) != list(range(1, atoms + 1)):
             shown = ", ".join(map(str, order[:20]))
             yield Diagnostic(

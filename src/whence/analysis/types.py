@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from whence.analysis.inference import Inference, Typing
-from whence.analysis.inferred import infer_program
+from whence.analysis.inferred import fits, infer_program
 from whence.analysis.solver import Key
 from whence.analysis.type_conflicts import explain, no_form
 from whence.analysis.typesystem import ALL, types_in
 from whence.diagnostics import Diagnostic
 from whence.functor.comparison import ORDERED, TEXTUAL
-from whence.functor.values import MAX_NUMBER, MAX_UNSIGNED, MIN_NUMBER
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -57,21 +56,6 @@ def _check(
         yield explain(conflict, typing, inference, relations)
         typing = inference.infer(typing.clause, ignored)
     yield from _Checker(inference, relations, typing, blamed).check()
-
-
-def fits(value: int | float | str, kind: Kind) -> bool:
-    """Whether a literal can be read as a value of the kind."""
-    match kind:
-        case Kind.NUMBER:
-            return isinstance(value, int) and MIN_NUMBER <= value <= MAX_NUMBER
-        case Kind.UNSIGNED:
-            return isinstance(value, int) and 0 <= value <= MAX_UNSIGNED
-        case Kind.FLOAT:
-            return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1023)
-        case Kind.SYMBOL:
-            return isinstance(value, str)
-        case Kind.RECORD:
-            return False
 
 
 class _Checker:

@@ -50,6 +50,9 @@ def resolve_types(program: Program) -> Program:
     subsumptions: list[Subsumption] = []
     for typed in inferred.origins:
         origin = typed.origin
+        if typed.constants is not None:
+            assert isinstance(origin, Rule)
+            rules.append(_resolve_fact(origin, typed.constants))
         # A `.plan` speaks of one body; of several it would be a guess which.
         orders = origin.orders if typed.bodies == 1 else ()
         for clause, typing in typed.clauses:
@@ -62,6 +65,20 @@ def resolve_types(program: Program) -> Program:
             assert isinstance(more, Atom)
             subsumptions.append(Subsumption(less, more, body[2:], orders, span=origin.span))
     return replace(program, rules=tuple(rules), subsumptions=tuple(subsumptions))
+
+
+def _resolve_fact(fact: Rule, kinds: tuple[Kind, ...]) -> Rule:
+    head = fact.heads[0]
+    args = tuple([_constant(arg, kind) for arg, kind in zip(head.args, kinds, strict=True)])
+    return Rule((Atom(head.relation, args, span=head.span),), span=fact.span)
+
+
+def _constant(constant: Term, kind: Kind) -> Constant:
+    assert isinstance(constant, Constant)
+    if constant.kind is kind:
+        return constant
+    value = canonical_float(float(constant.value)) if kind is Kind.FLOAT else constant.value
+    return Constant(value, kind, span=constant.span)
 
 
 class _Resolver:
@@ -110,11 +127,8 @@ class _Resolver:
             return term
         slot = next(self.slots)
         match term:
-            case Constant(value=value, span=span):
-                kind = term.kind or self.typing.constants.get(slot, Kind.NUMBER)
-                if kind is Kind.FLOAT:
-                    value = canonical_float(float(value))
-                return Constant(value, kind, span=span)
+            case Constant():
+                return _constant(term, term.kind or self.typing.constants.get(slot, Kind.NUMBER))
             case Call(functor=functor, args=args, span=span):
                 return Call(
                     functor, self.terms(args), self.typing.overloads[slot].params[0], span=span
