@@ -72,7 +72,8 @@ class Database:
             added = program
         whole = _joined(self._program, added)
         session.compile(whole, keep_all=True)
-        inputs = load_inputs(added, Path(facts)) if facts is not None else {}
+        stated = replace(whole, directives=added.directives)
+        inputs = load_inputs(stated, Path(facts)) if facts is not None else {}
         self._program = whole
         for name, table in inputs.items():
             self._facts.setdefault(name, []).append(table)
@@ -99,7 +100,12 @@ class Database:
 
     def __getitem__(self, relation: str) -> Table:
         self._columns(relation)
-        return Table(relation, self._evaluated().table(relation, ordered=True))
+        evaluation = self._evaluated()
+        return Table(
+            relation,
+            evaluation.size(relation),
+            lambda: evaluation.table(relation, ordered=True),
+        )
 
     def __contains__(self, relation: object) -> bool:
         return any(decl.name == relation for decl in self._program.relations)
@@ -111,10 +117,11 @@ class Database:
         """Return the tuples that match a goal such as `path(1, x)`; derives only what it needs."""
         atom = parse_goal(goal)
         self._columns(atom.relation)
-        if self._evaluation is not None:
-            return Table(goal, match_goal(self._program, self._evaluation, atom))
-        compiled = session.compile(self._program, goal=atom)
-        return Table(goal, match_goal(self._program, self._evaluate(compiled), atom))
+        evaluation = self._evaluation
+        if evaluation is None:
+            evaluation = self._evaluate(session.compile(self._program, goal=atom))
+        answers = match_goal(self._program, evaluation, atom)
+        return Table(goal, answers.num_rows, lambda: answers)
 
     @property
     def stats(self) -> Stats:

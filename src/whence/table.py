@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,11 +22,20 @@ _SHOWN = 10
 class Table:
     """The tuples of one relation at one moment; it does not change when the database does."""
 
-    __slots__ = ("_table", "name")
+    __slots__ = ("_load", "_loaded", "_size", "name")
 
-    def __init__(self, name: str, table: pa.Table) -> None:
+    def __init__(self, name: str, size: int, load: Callable[[], pa.Table]) -> None:
         self.name = name
-        self._table = table
+        self._size = size
+        self._load = load
+        self._loaded: pa.Table | None = None
+
+    @property
+    def _table(self) -> pa.Table:
+        """The tuples, decoded when somebody first looks at them."""
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -34,14 +43,13 @@ class Table:
         return tuple(self._table.column_names)
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return self._size
 
     def __iter__(self) -> Iterator[tuple[Value, ...]]:
         if not self.columns:
             yield from [()] * len(self)
             return
-        for batch in self._table.to_batches(max_chunksize=1 << 16):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from _tuples(self._table)
 
     def __contains__(self, row: object) -> bool:
         return isinstance(row, tuple) and any(row == have for have in self)
@@ -82,7 +90,9 @@ class Table:
         return self._table.__arrow_c_stream__(requested_schema)
 
     def _cells(self) -> list[list[str]]:
-        return [[str(value) for value in row] for row in Table(self.name, self._table[:_SHOWN])]
+        if not self.columns:
+            return [[] for _ in range(min(len(self), _SHOWN))]
+        return [[str(value) for value in row] for row in _tuples(self._table[:_SHOWN])]
 
     def __repr__(self) -> str:
         """Return the first rows as text, columns aligned."""
@@ -110,3 +120,8 @@ class Table:
             f"<table><caption>{html.escape(self.name)}: {len(self):,} tuples</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
         )
+
+
+def _tuples(table: pa.Table) -> Iterator[tuple[Value, ...]]:
+    for batch in table.to_batches(max_chunksize=1 << 16):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -54,7 +54,11 @@ def test_a_relation_holds_each_tuple_once_in_order_of_arrival(
 
 @pytest.mark.parametrize(
     ("lo", "hi", "method"),
-    [((0, 0), (99, 99), Bitmap), ((0, 0), (2**30, 2**30), Packed), ((-(2**62), 0), (2**62, 9), Hashed)],
+    [
+        ((0, 0), (99, 99), Bitmap),
+        ((0, 0), (2**30, 2**30), Packed),
+        ((-(2**62), 0), (2**62, 9), Hashed),
+    ],
 )
 def test_the_check_follows_the_ranges(
     lo: tuple[int, int], hi: tuple[int, int], method: type
@@ -105,7 +109,16 @@ def lists_of(index: Index, keys: Rows, rows: Rows, limit: int) -> list[list[int]
         tail = (numbered, limit, NO_FLAGS, kept, zero, taken, one, out)
         if index.dense:
             m = probe_dense(
-                binding, len(keys), cursor, 0, 0, index.lo, index.start, index.count, index.pool, *tail
+                binding,
+                len(keys),
+                cursor,
+                0,
+                0,
+                index.lo,
+                index.start,
+                index.count,
+                index.pool,
+                *tail,
             )
         else:
             m = probe_hashed(

@@ -1,0 +1,211 @@
+"""Programs and data of awkward shapes: hubs, wide rows, long bodies, limits, faults."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from whence.database import Database
+from whence.diagnostics import DataError, LimitError
+from whence.engine.base import Limits
+
+COUNT_UP = ".decl c(x: number)\nc(0).\nc(x + 1) :- c(x)."
+CLOSURE = """
+.decl edge(x: number, y: number)
+.decl path(x: number, y: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+"""
+
+
+def database(text: str, *, threads: int | None = None, limits: Limits = Limits()) -> Database:
+    db = Database(threads=threads, limits=limits)
+    db.load(text)
+    return db
+
+
+def test_a_key_with_a_million_matches_carries_on_where_it_stopped() -> None:
+    db = database(
+        """.decl e(x: number, y: number)
+        .decl s(x: number)
+        .decl r(y: number)
+        r(y) :- s(x), e(x, y)."""
+    )
+    n = 1_000_000
+    db.insert("e", {"x": np.zeros(n, dtype=np.int64), "y": np.arange(n)})
+    db.insert("s", [(0,), (1,)])
+    assert len(db["r"]) == n
+
+
+def test_relations_may_have_thirty_columns() -> None:
+    columns = ", ".join(f"a{i}: number" for i in range(30))
+    names = [f"x{i}" for i in range(30)]
+    db = database(
+        f".decl w({columns})\n.decl v({columns})\nv({', '.join(names[::-1])}) :- w({', '.join(names)})."
+    )
+    rows = np.arange(3000).reshape(100, 30)
+    db.insert("w", rows)
+    assert db["v"].rows() == sorted(map(tuple, rows[:, ::-1].tolist()))
+
+
+def test_a_rule_may_have_ten_atoms() -> None:
+    body = ", ".join(f"e(x{i}, x{i + 1})" for i in range(10))
+    db = database(
+        f".decl e(x: number, y: number)\n.decl p(x: number, y: number)\np(x0, x10) :- {body}."
+    )
+    edges = [(i, (3 * i + j) % 40) for i in range(40) for j in range(2)]
+    db.insert("e", edges)
+    matrix = np.zeros((40, 40), dtype=np.int64)
+    for a, b in edges:
+        matrix[a, b] = 1
+    reached = np.linalg.matrix_power(matrix, 10)
+    assert db["p"].rows() == [tuple(pair) for pair in np.argwhere(reached).tolist()]
+
+
+def test_a_cross_product_gives_every_pair() -> None:
+    db = database(
+        ".decl a(x: number)\n.decl b(x: number)\n.decl c(x: number, y: number)\nc(x, y) :- a(x), b(y)."
+    )
+    db.insert("a", np.arange(300).reshape(-1, 1))
+    db.insert("b", np.arange(300).reshape(-1, 1))
+    assert len(db["c"]) == 90_000
+
+
+def test_relations_without_columns_hold_or_do_not() -> None:
+    db = database(
+        """.decl a() .decl b() .decl c() .decl d()
+        a(). c() :- a(), !b(). d() :- b()."""
+    )
+    assert [len(db[name]) for name in "abcd"] == [1, 0, 1, 0]
+
+
+def test_an_empty_relation_is_no_obstacle() -> None:
+    db = database(CLOSURE)
+    assert db["path"].rows() == []
+    assert db.query("path(1, x)").rows() == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_change_the_answer(threads: int) -> None:
+    rng = np.random.default_rng(3)
+    edges = rng.integers(0, 400, (1600, 2))
+    db = database(CLOSURE, threads=threads)
+    db.insert("edge", edges)
+    reach = np.zeros((400, 400), dtype=bool)
+    reach[edges[:, 0], edges[:, 1]] = True
+    for middle in range(400):
+        reach |= np.outer(reach[:, middle], reach[middle])
+    assert np.array_equal(db["path"].to_numpy(), np.argwhere(reach))
+
+
+@pytest.mark.parametrize("spread", [1, 10**12], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", ["number", "unsigned", "float", "symbol"])
+def test_identifiers_of_any_kind_and_spread_give_the_same_closure(spread: int, kind: str) -> None:
+    chain = [(i * spread, (i + 1) * spread) for i in range(500)]
+    text = CLOSURE.replace("number", kind) + "\n.decl far(x: number)\nfar(1) :- path({}, {})."
+    first, last = chain[0][0], chain[-1][1]
+    spelled = {
+        "number": (first, last),
+        "unsigned": (first, last),
+        "float": (f"{first}.0", f"{last}.0"),
+        "symbol": (f'"{first}"', f'"{last}"'),
+    }[kind]
+    convert = {"number": int, "unsigned": int, "float": float, "symbol": str}[kind]
+    db = database(text.format(*spelled))
+    db.insert("edge", [(convert(a), convert(b)) for a, b in chain[:20]])
+    assert len(db["path"]) == 20 * 21 // 2
+    assert (convert(first), convert(chain[19][1])) in db["path"]
+    assert len(db["far"]) == 0
+    db.insert("edge", [(convert(a), convert(b)) for a, b in chain[20:]])
+    assert len(db["path"]) == 500 * 501 // 2
+    assert len(db["far"]) == 1
+
+
+def test_numbers_wrap_around_at_64_bits() -> None:
+    db = database(
+        """.decl a(x: number) .decl u(x: unsigned)
+        a(9223372036854775807 + y) :- b(y).
+        u(0 - y) :- c(y).
+        .decl b(y: number) .decl c(y: unsigned)
+        b(1). c(1)."""
+    )
+    assert db["a"].rows() == [(-(2**63),)]
+    assert db["u"].rows() == [(2**64 - 1,)]
+
+
+def test_division_by_zero_points_at_the_term() -> None:
+    db = database(".decl c(x: number)\n.decl d(x: number)\nc(0).\nd(1 / x) :- c(x).")
+    with pytest.raises(DataError) as caught:
+        _ = db["d"]
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.span.line, found.span.column) == ("W0701", 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(max_tuples=1000), "W0704"),
+        (Limits(timeout=0.2), "W0702"),
+        (Limits(max_memory=1), "W0703"),
+    ],
+)
+def test_a_recursion_without_end_stops_at_its_limit(limits: Limits, code: str) -> None:
+    with pytest.raises(LimitError) as caught:
+        _ = database(COUNT_UP, limits=limits)["c"]
+    assert caught.value.diagnostics[0].code == code
+
+
+def test_a_limit_stops_all_threads() -> None:
+    db = database(CLOSURE, threads=2, limits=Limits(max_tuples=200_000))
+    db.insert("edge", np.random.default_rng(1).integers(0, 1000, (5000, 2)))
+    before = threading.active_count()
+    with pytest.raises(LimitError):
+        _ = db["path"]
+    assert threading.active_count() == before
+
+
+def test_limitsize_stops_a_recursion_that_would_not_end() -> None:
+    db = database(COUNT_UP + "\n.limitsize c(n=50)")
+    assert 50 <= len(db["c"]) <= 51
+
+
+def test_the_first_of_rows_that_dominate_each_other_stays() -> None:
+    db = database(
+        """.decl p(x: number, y: number)
+        p(1, 5). p(2, 5). p(3, 4). p(4, 4).
+        p(x, a) <= p(y, b) :- b <= a, x != y."""
+    )
+    assert db["p"].rows() == [(3, 4)]
+
+
+def test_subsumption_by_two_values_keeps_the_pareto_front() -> None:
+    rng = np.random.default_rng(8)
+    points = [tuple(p) for p in rng.integers(0, 40, (300, 2)).tolist()]
+    db = database(
+        """.decl p(x: number, y: number)
+        p(a, b) <= p(c, d) :- c <= a, d <= b."""
+    )
+    db.insert("p", points)
+    front = {p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)}
+    assert set(db["p"]) == front
+
+
+def test_shortest_distances_come_from_subsumption() -> None:
+    edges = np.random.default_rng(9).integers(0, 60, (240, 3))
+    db = database(
+        """.decl edge(x: number, y: number, w: number)
+        .decl dist(x: number, y: number, d: number)
+        dist(x, y, w) :- edge(x, y, w).
+        dist(x, z, d + w) :- dist(x, y, d), edge(y, z, w).
+        dist(x, y, d1) <= dist(x, y, d2) :- d2 <= d1."""
+    )
+    db.insert("edge", edges)
+    far = 10**9
+    best = np.full((60, 60), far)
+    np.minimum.at(best, (edges[:, 0], edges[:, 1]), edges[:, 2])
+    for middle in range(60):  # Floyd and Warshall; a way back to the start has an edge too
+        best = np.minimum(best, best[:, middle, None] + best[None, middle])
+    expected = {(a, b): best[a, b] for a, b in np.argwhere(best < far).tolist()}
+    assert {(a, b): d for a, b, d in db["dist"]} == expected
