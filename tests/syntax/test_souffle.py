@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from importlib.resources import files
 
 import pytest
 
@@ -66,7 +65,7 @@ def test_places_are_the_smallest_stretch_of_text():
 
 
 def test_the_stored_table_is_that_of_the_grammar():
-    folder = files("whence.syntax")
+    folder = table.FOLDER
     for grammar, starts in table.STARTS.items():
         text = (folder / f"{grammar}.lark").read_text(encoding="utf-8")
         fresh = table.to_json(table.compile_grammar(text, starts), text)
@@ -78,7 +77,7 @@ def test_the_grammar_has_no_conflicts(caplog):
     from lark import Lark, logger
 
     logger.setLevel(logging.DEBUG)
-    text = (files("whence.syntax") / "souffle.lark").read_text(encoding="utf-8")
+    text = (table.FOLDER / "souffle.lark").read_text(encoding="utf-8")
     with caplog.at_level(logging.DEBUG, logger="lark"):
         Lark(text, parser="lalr", start=["program", "goal"], debug=True)
     logger.setLevel(logging.CRITICAL)

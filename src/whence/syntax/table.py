@@ -12,11 +12,11 @@ import re
 import zlib
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Final
 
 END: Final = "$END"
+FOLDER: Final = Path(__file__).parent
 
 STARTS: Final[dict[str, tuple[str, ...]]] = {"souffle": ("program", "goal")}
 """The start symbols of each grammar."""
@@ -51,9 +51,8 @@ class Table:
 @cache
 def load(grammar: str) -> Table:
     """Return the table of the grammar file of that name."""
-    folder = files(__package__)
-    text = (folder / f"{grammar}.lark").read_text(encoding="utf-8")
-    return _read(folder / f"{grammar}.json", _checksum(text)) or compile_grammar(
+    text = (FOLDER / f"{grammar}.lark").read_text(encoding="utf-8")
+    return _read(FOLDER / f"{grammar}.json", _checksum(text)) or compile_grammar(
         text, STARTS[grammar]
     )
 
@@ -61,11 +60,9 @@ def load(grammar: str) -> Table:
 def store() -> None:
     """Compile every grammar and write its table beside it."""
     for grammar, starts in STARTS.items():
-        folder = files(__package__)
-        text = (folder / f"{grammar}.lark").read_text(encoding="utf-8")
+        text = (FOLDER / f"{grammar}.lark").read_text(encoding="utf-8")
         table = compile_grammar(text, starts)
-        with open(str(folder / f"{grammar}.json"), "w", encoding="utf-8") as file:
-            file.write(to_json(table, text))
+        (FOLDER / f"{grammar}.json").write_text(to_json(table, text), encoding="utf-8")
 
 
 def to_json(table: Table, grammar: str) -> str:
@@ -84,7 +81,7 @@ def to_json(table: Table, grammar: str) -> str:
     return f"{_checksum(grammar)} {_checksum(body)}\n{body}\n"
 
 
-def _read(path: Traversable, checksum: str) -> Table | None:
+def _read(path: Path, checksum: str) -> Table | None:
     try:
         head, body, *_ = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError):
