@@ -17,7 +17,7 @@ from whence.syntax.printer import print_program
 from whence.syntax.souffle import MAX_ERRORS, parse, parse_goal
 from whence.syntax.table import load
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 DEEP = 10_000
 FRAGMENTS = [

@@ -16,7 +16,7 @@ from whence.syntax.scanner import scan
 from whence.syntax.souffle import parse
 
 quick = settings(
-    max_examples=100,
+    max_examples=70,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
