@@ -1,0 +1,1 @@
+"""Measurements beside other systems: `python -m benchmarks`; see docs/howto/benchmark.md."""
