@@ -59,14 +59,15 @@ class Case:
     @property
     def refused(self) -> bool:
         """Whether Soufflé refuses the program or its facts; warnings alone refuse nothing."""
-        return any(line.startswith("Error") for line in self.messages.split("\n"))
+        return any(line.startswith(("Error", "Cannot")) for line in self.messages.split("\n"))
 
     @property
     def exit_codes(self) -> tuple[int, ...]:
         """How the command may end: Soufflé says 1 also where the facts are at fault."""
         if not self.refused:
             return (0,)
-        return (1, 3) if "Error loading data" in self.messages else (1,)
+        at_fault = ("Error loading data", "Cannot write")
+        return (1, 3) if self.messages.startswith(at_fault) else (1,)
 
     @property
     def error_lines(self) -> frozenset[int]:
