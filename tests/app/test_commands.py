@@ -38,7 +38,7 @@ def good(tmp_path: Path) -> Path:
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
     path = tmp_path / "bad.dl"
-    path.write_text(".decl a(x: number)\n.output a\na(x) :- b(x).\na(y) :- a(x).\n")
+    path.write_text(".decl a(x: number)\n.output a\na(x) :- b(x).\na(x) :- c(x).\n")
     return path
 
 
@@ -190,7 +190,12 @@ def test_progress_waits_before_it_shows_anything(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == ""
 
 
-def test_progress_shows_stratum_round_and_tuples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_shows_stratum_round_and_tuples(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
     with Progress(enabled=True, patience=0) as progress:
         progress.on_round(EVENT)
     captured = capsys.readouterr()

@@ -79,6 +79,14 @@ def test_long_answers_are_cut() -> None:
     assert shown[-1].startswith("1,000 answers in")
 
 
+def test_an_empty_line_ends_any_statement(shell: Repl) -> None:
+    talk(shell, "path(x, y) :- (")
+    assert shell.prompt.startswith("...")
+    with pytest.raises(WhenceError):
+        talk(shell, "")
+    assert facts(shell, "edge(1, x)?") == ["edge(1, 2)."]
+
+
 @pytest.mark.parametrize(
     ("text", "complete"),
     [

@@ -177,7 +177,8 @@ def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error_to_shout_about(tmp_path: Path) -> None:
     program = tmp_path / "p.dl"
     program.write_text(
-        ".decl n(x: number) .output n(IO=stdout)\nn(0).\nn(x + 1) :- n(x), x < 100000.\n"
+        ".decl n(x: number)\nn(0).\nn(x + 1) :- n(x), x < 2000.\n"
+        ".decl pair(x: number, y: number) .output pair(IO=stdout)\npair(x, y) :- n(x), n(y).\n"
     )
     running = start("run", program)
     assert running.stdout is not None

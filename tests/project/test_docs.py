@@ -92,6 +92,7 @@ def runs(page: Path) -> bool:
 @pytest.mark.parametrize("page", list(filter(runs, PAGES)), ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    names: dict[str, object] = {}
     for block in blocks(page):
         where = f"{page.relative_to(ROOT)}:{block.line}"
         if block.kind == "console":
@@ -107,24 +108,26 @@ def test_every_command_prints_what_the_page_shows(page: Path, tmp_path: Path) ->
                 printed = run(command, tmp_path)
                 assert same(shown, printed), f"{where}: `{command}` printed\n{printed}"
         elif block.kind == "python":
-            check_doctest(block, where, tmp_path)
+            check_doctest(block, where, tmp_path, names)
         elif block.title:
             target = tmp_path / block.title
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.text, encoding="utf-8")
 
 
-def check_doctest(block: Block, where: str, folder: Path) -> None:
+def check_doctest(block: Block, where: str, folder: Path, names: dict[str, object]) -> None:
     if ">>>" not in block.text:
         compile(block.text, where, "exec")
         return
-    test = doctest.DocTestParser().get_doctest(block.text, {}, where, where, block.line)
+    test = doctest.DocTestParser().get_doctest(block.text, names, where, where, block.line)
     said: list[str] = []
     before = Path.cwd()
     os.chdir(folder)
     try:
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        doctest.DocTestRunner(optionflags=flags, verbose=False).run(test, out=said.append)
+        runner = doctest.DocTestRunner(optionflags=flags, verbose=False)
+        runner.run(test, out=said.append, clear_globs=False)
+        names.update(test.globs)
     finally:
         os.chdir(before)
     assert not said, "".join(said)

@@ -28,7 +28,7 @@ path(1, x)?                         ask a goal
 .clear                              forget everything
 .help                               print this
 .quit                               leave (also Ctrl-D)
-A statement may go on over several lines."""
+A statement may go on over several lines; an empty line ends it."""
 
 _OWN: Final = (".load", ".list", ".clear", ".help", ".quit", ".exit")
 _DIRECTIVES: Final = (
@@ -81,7 +81,7 @@ class Repl:
             return
         self._typed = f"{self._typed}{line}\n"
         text = self._typed.strip()
-        if not is_complete(text):
+        if line.strip() and not is_complete(text):
             return
         self._typed = ""
         if text.endswith("?"):
@@ -130,7 +130,7 @@ def _check_directive(text: str) -> None:
 
 
 def is_complete(text: str) -> bool:
-    """Whether a statement needs no further line: its brackets match and it ends as it should.
+    """Whether a statement needs no further line: it ends as it should, or it is a directive.
 
     >>> is_complete("edge(1, 2)."), is_complete("path(x, y) :-"), is_complete(".decl a(x: number)")
     (True, False, True)
@@ -156,6 +156,6 @@ def is_complete(text: str) -> bool:
             depth += (char in "([{") - (char in ")]}")
             last = last if char.isspace() else char
         index += 1
-    if quoted or depth > 0:
+    if quoted:
         return False
-    return text.startswith(".") or last in ("", ".", "?") or depth < 0
+    return last in ("", ".", "?") or depth < 0 or (text.startswith(".") and depth == 0)

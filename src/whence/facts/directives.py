@@ -149,9 +149,15 @@ def write_outputs(
                     _write(table, out, columns, place)
                 written.append(place.path)
         outputs.commit()
-    stdout.write(printed.getbuffer())
-    stdout.flush()
+    _send(printed.getbuffer(), stdout)
     return written
+
+
+def _send(data: memoryview, stdout: BinaryIO) -> None:
+    """Write all of the data: a stdout without a buffer (`python -u`) may take a part at a time."""
+    while data:
+        data = data[stdout.write(data) :]
+    stdout.flush()
 
 
 def _write(table: pa.Table, out: BinaryIO, columns: Sequence[Column], place: Place) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from whence.analysis.kinds import kinds_of
 from whence.diagnostics import NOWHERE, Span
 from whence.facts.records import NotARecord, RecordTypes, check_record
 from whence.facts.values import PARSE
-from whence.syntax.nodes import Kind, Program, RecordType, Subtype, TypeDecl, UnionType
+from whence.syntax.nodes import Kind, Program
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,49 +52,10 @@ class Layout:
 
 def columns_of(program: Program, relation: str) -> tuple[Column, ...]:
     """Return the columns of a relation that the program declares."""
-    kinds = kinds_of_types(program)
-    types = RecordTypes(kinds, _fields_of_records(program))
+    kinds = kinds_of(program)
+    records = RecordTypes(kinds.types, kinds.fields)
     attributes = program.relation(relation).attributes
-    return tuple(Column(a.name, kinds[a.type], a.type, types) for a in attributes)
-
-
-def _fields_of_records(program: Program) -> dict[str, tuple[str, ...]]:
-    """Return the types of the fields, for record types and for the other names they go by."""
-    fields = {
-        decl.name: tuple(each.type for each in decl.fields)
-        for decl in program.types
-        if isinstance(decl, RecordType)
-    }
-    bases = {decl.name: decl.base for decl in program.types if isinstance(decl, Subtype)}
-    for name in bases:
-        base = name
-        for _ in bases:
-            base = bases.get(base, base)
-        if base in fields:
-            fields.setdefault(name, fields[base])
-    return fields
-
-
-def kinds_of_types(program: Program) -> dict[str, Kind]:
-    """Return the kind of every type; the program is known to be well typed."""
-    kinds: dict[str, Kind] = {k.value: k for k in Kind if k is not Kind.RECORD}
-    pending = list(program.types)
-    while pending:
-        waiting: list[TypeDecl] = []
-        for decl in pending:
-            match decl:
-                case RecordType():
-                    kinds[decl.name] = Kind.RECORD
-                case Subtype(base=base) if base in kinds:
-                    kinds[decl.name] = kinds[base]
-                case UnionType(members=members) if any(m in kinds for m in members):
-                    kinds[decl.name] = next(kinds[m] for m in members if m in kinds)
-                case _:
-                    waiting.append(decl)
-        if len(waiting) == len(pending):
-            break
-        pending = waiting
-    return kinds
+    return tuple(Column(a.name, kinds.types[a.type], a.type, records) for a in attributes)
 
 
 NOUN = {

@@ -52,7 +52,7 @@ def repl(
 def _converse(shell: Repl, interactive: bool) -> None:
     while not shell.ended:
         try:
-            line = input(shell.prompt if interactive else "")
+            line = input(shell.prompt) if interactive else _next_line()
         except EOFError:
             if interactive:
                 print()
@@ -68,6 +68,13 @@ def _converse(shell: Repl, interactive: bool) -> None:
             report(error.diagnostics)
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
+
+
+def _next_line() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
 
 
 @contextlib.contextmanager
