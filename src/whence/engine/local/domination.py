@@ -12,7 +12,7 @@ from whence.engine.local.index import Index
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.kernels.joins import group_of
 from whence.engine.local.kernels.keyed import judge_pairs
-from whence.engine.local.operators import CHUNK
+from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import Scope, compile_plan
 from whence.plan.nodes import Domination
 
@@ -23,7 +23,7 @@ class Dominator:
     def __init__(self, domination: Domination, scope: Scope) -> None:
         self._relation = scope.relations[domination.relation]
         self._pairs: list[Rows] = []
-        self._runners = [compile_plan(p, scope, self._collect) for p in domination.pairs]
+        self._runners = [compile_plan(p, scope, Chunks(), self._collect) for p in domination.pairs]
         # Tuples are all different, so the group of all columns is the row.
         self._index = Index(tuple(range(self._relation.arity)), hashed=True)
 

@@ -12,7 +12,7 @@ from whence.engine.base import Observer, Round
 from whence.engine.local.domination import Dominator
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
-from whence.engine.local.operators import CHUNK
+from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.parallel import ParallelRule
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
@@ -38,7 +38,7 @@ class Fixpoint:
         self._plan = plan
         self._scope = scope
         self._guard = guard
-        self._threads = threads
+        self._chunks = [Chunks() for _ in range(threads)]
         self._pool = pool
         self._limits = limits
         self._relations = [scope.relations[name] for name in plan.relations]
@@ -96,7 +96,9 @@ class Fixpoint:
             dominator.bury()
 
     def _compile(self, plan: RulePlan) -> _Rule:
-        return _Rule(compile_plan(plan, self._scope, self._sink(plan.head.relation)))
+        return _Rule(
+            compile_plan(plan, self._scope, self._chunks[0], self._sink(plan.head.relation))
+        )
 
     def _sink(self, name: str) -> Callable[[Rows, int], None]:
         relation, guard = self._scope.relations[name], self._guard
@@ -121,7 +123,7 @@ class Fixpoint:
                     self._scope,
                     self._guard,
                     self._pool,
-                    self._threads,
+                    self._chunks,
                     self._locks[rule.serial.plan.head.relation],
                 )
             rule.parallel.run(rows)

@@ -1,7 +1,8 @@
 """The steps of a rule plan as functions over chunks of bindings, each pushing into the next.
 
-A chunk is a 2-D array with one slot (column) per variable that is still needed. Each step owns
-the buffer it writes, so a compiled rule must not run in two threads: compile it once for each.
+A chunk is a 2-D array with one slot (column) per variable that is still needed. Joins write into
+buffers that the rules of one thread share, so a compiled rule must not run in two threads:
+compile it once for each.
 """
 
 from __future__ import annotations
@@ -28,6 +29,23 @@ Push: TypeAlias = Callable[[Rows, int], None]
 
 CodeOf: TypeAlias = Callable[[str, int, Constant], int]
 """The code of a constant in a column of a relation."""
+
+
+class Chunks:
+    """The buffers of one thread: one for each depth in a pipeline and number of columns.
+
+    Chunks are pushed depth first, so at each depth one is in use at a time, whatever the rule.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, int], Rows] = {}
+
+    def at(self, depth: int, width: int) -> Rows:
+        """Return the buffer of that depth and width."""
+        found = self._made.get((depth, width))
+        if found is None:
+            found = self._made[depth, width] = np.empty((CHUNK, width), dtype=np.int64)
+        return found
 
 
 def layout(names: Sequence[str]) -> dict[str, int]:
@@ -59,6 +77,7 @@ def probe(
     outputs: Sequence[str | int],
     relation: Relation,
     code: CodeOf,
+    buffer: Rows,
     after: Push,
 ) -> Push:
     """Join with the relation; an output column is a variable, or a code that is always there."""
@@ -68,9 +87,11 @@ def probe(
     taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
     kept_from, kept_to = _array([s for s, _ in kept]), _array([i for _, i in kept])
     taken_from, taken_to = _array([c for c, _ in taken]), _array([i for _, i in taken])
-    out = np.empty((CHUNK, len(outputs)), dtype=np.int64)
-    for i, value in enumerate(outputs):
-        if isinstance(value, int):
+    out = buffer
+    constants = {i: value for i, value in enumerate(outputs) if isinstance(value, int)}
+    if constants:
+        out = np.empty_like(buffer)  # its own: the constants stay in place
+        for i, value in constants.items():
             out[:, i] = value
     cursor = np.zeros(2, dtype=np.int64)
     index = relation.index(key.columns)

@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
-import numpy as np
-
 from whence.engine.local.guard import Guard, Stopped
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.keyed import KeyedRelation
-from whence.engine.local.operators import CHUNK
+from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import Runner, Scope, compile_plan
 from whence.plan.nodes import RulePlan
+
+_SINK = -1
+"""The depth of the buffer behind all steps."""
 
 
 class ParallelRule:
@@ -30,14 +31,14 @@ class ParallelRule:
         scope: Scope,
         guard: Guard,
         pool: ThreadPoolExecutor,
-        threads: int,
+        chunks: Sequence[Chunks],
         lock: threading.Lock,
     ) -> None:
         self._guard = guard
         self._pool = pool
         self._lock = lock
         self._relation = scope.relations[plan.head.relation]
-        self._runners = [compile_plan(plan, scope, self._sink()) for _ in range(threads)]
+        self._runners = [compile_plan(plan, scope, mine, self._sink(mine)) for mine in chunks]
 
     def run(self, rows: Rows) -> None:
         """Derive everything that the rule gives for these first rows."""
@@ -54,9 +55,9 @@ class ParallelRule:
             runner.push(chunk, chunk.shape[0])
         raise Stopped
 
-    def _sink(self) -> Callable[[Rows, int], None]:
+    def _sink(self, chunks: Chunks) -> Callable[[Rows, int], None]:
         relation, guard, lock = self._relation, self._guard, self._lock
-        out = np.empty((CHUNK, relation.arity), dtype=np.int64)
+        out = chunks.at(_SINK, relation.arity)
         can_look = not isinstance(relation, KeyedRelation)
 
         def sink(cand: Rows, n: int) -> None:

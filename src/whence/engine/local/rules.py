@@ -12,7 +12,7 @@ from whence.engine.local import operators
 from whence.engine.local.expressions import Context
 from whence.engine.local.folds import Folds
 from whence.engine.local.kernels.hashing import Rows
-from whence.engine.local.operators import CodeOf, Push
+from whence.engine.local.operators import Chunks, CodeOf, Push
 from whence.engine.local.relation import Relation
 from whence.engine.local.values import NIL
 from whence.plan.nodes import (
@@ -70,7 +70,7 @@ class Runner:
         return rows[:1] if self.only_one else rows
 
 
-def compile_plan(plan: RulePlan, scope: Scope, sink: Sink) -> Runner:
+def compile_plan(plan: RulePlan, scope: Scope, chunks: Chunks, sink: Sink) -> Runner:
     """Return the rule as a function over chunks; what it derives goes to the sink."""
     steps = list(plan.steps)
     scan = steps[0] if steps and isinstance(steps[0], Scan) else None
@@ -84,14 +84,21 @@ def compile_plan(plan: RulePlan, scope: Scope, sink: Sink) -> Runner:
         relation = plan.head.relation
         push = operators.project(head, relation, slots[-1], scope.context, scope.code, sink)
     for i in reversed(range(len(steps))):
-        push = _compile_step(steps[i], slots[i], outputs[i], scope, push)
+        push = _compile_step(
+            steps[i], slots[i], outputs[i], scope, chunks.at(i, len(outputs[i])), push
+        )
     scanned = scope.relations[scan.relation] if scan else None
     only_one = scan is not None and not scan.takes and not scan.key
     return Runner(plan, scanned, scan.version if scan else Version.ALL, only_one, push)
 
 
 def _compile_step(
-    step: Step, slots: Mapping[str, int], outputs: Sequence[str | int], scope: Scope, after: Push
+    step: Step,
+    slots: Mapping[str, int],
+    outputs: Sequence[str | int],
+    scope: Scope,
+    buffer: Rows,
+    after: Push,
 ) -> Push:
     names = [name for name in outputs if isinstance(name, str)]
     match step:
@@ -99,7 +106,7 @@ def _compile_step(
             return operators.scan_filter(step, scope.relations[step.relation], scope.code, after)
         case Probe():
             relation = scope.relations[step.relation]
-            return operators.probe(step, slots, outputs, relation, scope.code, after)
+            return operators.probe(step, slots, outputs, relation, scope.code, buffer, after)
         case Exists():
             relation = scope.relations[step.relation]
             return operators.exists(step, slots, relation, scope.code, after)
