@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -97,8 +98,8 @@ def _measure(given: argparse.Namespace, settings: Settings) -> int:
     try:
         if "cases" in given.sections:
             results = compare(cases, given.spelling, settings)
-            clock = clock_seconds(results, settings)
             report.show(report.case_table(results))
+            clock = clock_seconds(results, settings)
         if "sizes" in given.sections:
             growths = measure_growth(cases, settings)
             report.show(report.growth_table(growths))
@@ -110,6 +111,8 @@ def _measure(given: argparse.Namespace, settings: Settings) -> int:
     failures += [f"{r.case} {r.spelling}: {why}" for r in results for why in r.failures]
     failures += [f"{growth.case}: {why}" for growth in growths for why in growth.failures]
     bars = judge(results, clock, startup)
+    if settings.quick:
+        bars = [replace(bar, met=None) for bar in bars]
     if bars:
         report.show(report.bar_table(bars, clock, quick=settings.quick))
     if given.json is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -29,10 +30,13 @@ class Table:
 def show(table: Table) -> None:
     """Print a table."""
     print()
-    if sys.stdout.isatty():
+    text = plain(table)
+    # A box that does not fit would be squeezed until its figures are cut off.
+    width = max(map(len, text.splitlines())) + len(table.headers) + 2
+    if sys.stdout.isatty() and width <= shutil.get_terminal_size().columns:
         _show_rich(table)
     else:
-        print(plain(table), flush=True)
+        print(text, flush=True)
 
 
 def plain(table: Table) -> str:
@@ -177,11 +181,8 @@ VERDICTS = {True: "met", False: "NOT met", None: "not judged"}
 
 def bar_table(bars: Sequence[Bar], clock: float | None, *, quick: bool) -> Table:
     """Return the bars with their verdicts."""
-    judged = [bar.met if not quick else None for bar in bars]
-    rows = tuple(
-        (bar.name, bar.needed, bar.measured, VERDICTS[met])
-        for bar, met in zip(bars, judged, strict=True)
-    )
+    judged = [bar.met for bar in bars]
+    rows = tuple((bar.name, bar.needed, bar.measured, VERDICTS[bar.met]) for bar in bars)
     counts = f"{judged.count(True)} met, {judged.count(False)} NOT met"
     notes = [f"{counts}, {judged.count(None)} not judged"]
     if quick:
