@@ -18,12 +18,16 @@ from whence.facts.scan import decode, scan
 from whence.facts.schema import Layout, arrow_schema
 
 
-def written(rows: list[tuple[Any, ...]], kinds: str, **layout: Any) -> bytes:
+def written(
+    rows: list[tuple[Any, ...]], kinds: str, *, few: int = delimited._FEW_ROWS, **layout: Any
+) -> bytes:
     schema = arrow_schema(columns(kinds))
     arrays = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(schema)]
     out = io.BytesIO()
     table = pa.table(arrays, schema=schema)
-    delimited.write(table, out, columns(kinds), Layout(relation="r", **layout))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "_FEW_ROWS", few)
+        delimited.write(table, out, columns(kinds), Layout(relation="r", **layout))
     return out.getvalue()
 
 
@@ -176,6 +180,7 @@ def test_rows_are_printed_as_souffle_prints_them(
     rows: list[tuple[Any, ...]], kinds: str, layout: dict[str, Any], text: str
 ) -> None:
     assert written(rows, kinds, **layout).decode() == text
+    assert written(rows, kinds, few=-1, **layout).decode() == text
 
 
 VALUES = {
@@ -196,6 +201,7 @@ def some_rows(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> Any
 def test_what_is_written_is_read_back(case: tuple[str, list[tuple[Any, ...]]]) -> None:
     kinds, rows = case
     assert read_rows(written(rows, kinds), kinds) == rows
+    assert written(rows, kinds) == written(rows, kinds, few=-1)
 
 
 ANYTHING = st.text(st.characters(blacklist_categories=["Cs"]))

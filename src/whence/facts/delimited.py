@@ -14,6 +14,7 @@ from whence.facts.badrows import BadRows
 from whence.facts.content import Content
 from whence.facts.scan import decode, scan
 from whence.facts.schema import Column, Layout, arrow_schema, records_are_sound, truths
+from whence.facts.values import format_float
 from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ Data: TypeAlias = "bytes | mmap.mmap"
 
 _BLOCK = 1 << 20
 _WRITE_ROWS = 1 << 17
+_FEW_ROWS = 2000
+"""Up to here plain Python is done before Arrow's functions are even loaded."""
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _EMPTY_LINE = re.compile(rb"(?:\n|\A)\r?\n")
 
@@ -112,7 +115,7 @@ def _read_quickly(
         )
     except (pa.ArrowException, ValueError):
         return None
-    table = table.rename_columns(schema.names).cast(schema)
+    table = pa.Table.from_arrays(table.columns, schema=schema)
     return table if records_are_sound(table, columns) else None
 
 
@@ -160,8 +163,27 @@ def write(table: pa.Table, out: BinaryIO, columns: Sequence[Column], layout: Lay
     if not columns:
         out.write(b"()\n" if table.num_rows else b"")
         return
+    if table.num_rows <= _FEW_ROWS:
+        out.write(_few_rows(table, columns, layout).encode())
+        return
     for offset in range(0, table.num_rows, _WRITE_ROWS):
         _write_rows(table.slice(offset, _WRITE_ROWS).combine_chunks(), out, columns, layout)
+
+
+def _few_rows(table: pa.Table, columns: Sequence[Column], layout: Layout) -> str:
+    texts = []
+    for index, column in enumerate(columns):
+        values = table.column(index).to_pylist()
+        match column.kind:
+            case Kind.NUMBER | Kind.UNSIGNED:
+                texts.append([str(value) for value in values])
+            case Kind.FLOAT:
+                texts.append([format_float(value) for value in values])
+            case Kind.SYMBOL | Kind.RECORD if layout.rfc4180:
+                texts.append(['"' + value.replace('"', '""') + '"' for value in values])
+            case Kind.SYMBOL | Kind.RECORD:
+                texts.append(values)
+    return "".join([layout.delimiter.join(row) + "\n" for row in zip(*texts, strict=True)])
 
 
 def _write_rows(table: pa.Table, out: BinaryIO, columns: Sequence[Column], layout: Layout) -> None:

@@ -7,8 +7,6 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from whence.engine.local.guard import resident_bytes
-
 if TYPE_CHECKING:
     from rich.live import Live
 
@@ -46,6 +44,8 @@ class Progress:
         if not self._enabled or time.monotonic() - self._started < self._patience:
             return
         from rich.text import Text
+
+        from whence.engine.local.guard import resident_bytes
 
         if self._live is None:
             from rich.console import Console
