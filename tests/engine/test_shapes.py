@@ -209,3 +209,18 @@ def test_shortest_distances_come_from_subsumption() -> None:
         best = np.minimum(best, best[:, middle, None] + best[None, middle])
     expected = {(a, b): best[a, b] for a, b in np.argwhere(best < far).tolist()}
     assert {(a, b): d for a, b, d in db["dist"]} == expected
+
+
+def test_an_aggregate_may_need_what_only_its_recursion_knows() -> None:
+    db = database(
+        """.decl point(x: number)
+        point(0). point(1). point(2). point(2 * 2).
+        .decl out(r: number, n: number, m: number)
+        out(0, 0, 0).
+        out(r + 1, n, m) :- out(r, _, _), r < 6,
+            n = count : { point(x), x <= r }, m = max x : { point(x), x < r + 1 }."""
+    )
+    assert db["out"].rows() == [(0, 0, 0)] + [
+        (r + 1, sum(x <= r for x in (0, 1, 2, 4)), max(x for x in (0, 1, 2, 4) if x < r + 1))
+        for r in range(6)
+    ]

@@ -10,6 +10,7 @@ from whence.plan.nodes import (
     Bind,
     Exists,
     Fold,
+    Gather,
     Key,
     Operand,
     Probe,
@@ -21,6 +22,7 @@ from whence.plan.nodes import (
     Unpack,
     Version,
 )
+from whence.rewrite.reorder_body import order_body
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -73,10 +75,13 @@ class _Builder:
             later |= set(variables(literal))
         self.read_after.reverse()
 
-    def add(self, literal: Literal, version: Version, position: int) -> None:
+    def add(
+        self, literal: Literal, version: Version, position: int, *, inside: bool = False
+    ) -> None:
+        """Add the steps of one literal; `inside` an aggregate there are bindings already."""
         match literal:
             case Atom():
-                self._atom(literal, version, self.read_after[position])
+                self._atom(literal, version, self.read_after[position], inside)
             case Negation(literal=Atom() as atom):
                 key, takes, _ = self._columns(atom, set())
                 if takes:
@@ -91,11 +96,12 @@ class _Builder:
 
     # ── atoms ──
 
-    def _atom(self, atom: Atom, version: Version, read_after: set[str]) -> None:
+    def _atom(self, atom: Atom, version: Version, read_after: set[str], inside: bool) -> None:
         key, takes, repeats = self._columns(atom, read_after)
         for _, name in takes:
             self.bound.add(name)
-        if not self.steps and (version is Version.DELTA or (takes and not key)):
+        first = not self.steps and not inside
+        if first and (version is Version.DELTA or (takes and not key)):
             self.steps.append(Scan(atom.relation, version, takes, key))
         elif takes:
             self.steps.append(Probe(atom.relation, version, key, takes))
@@ -181,8 +187,10 @@ class _Builder:
         self._constraint(Constraint("=", Variable(name), other, literal.kind, span=literal.span))
 
     def _fold(self, variable: str, aggregate: Aggregate) -> None:
-        (atom,) = aggregate.body
-        assert isinstance(atom, Atom)
+        atom = aggregate.body[0]
+        if len(aggregate.body) > 1 or not isinstance(atom, Atom) or not _is_lifted(aggregate):
+            self._gather(variable, aggregate)
+            return
         key: list[tuple[int, Operand]] = []
         target: int | None = None
         for column, arg in enumerate(atom.args):
@@ -194,6 +202,23 @@ class _Builder:
         self.steps.append(
             Fold(variable, aggregate.function, kind, atom.relation, tuple(key), target)
         )
+
+    def _gather(self, variable: str, aggregate: Aggregate) -> None:
+        """Plan the body from the bindings so far; every assignment of its variables counts."""
+        target = aggregate.target
+        assert target is None or isinstance(target, Variable)
+        names = tuple(map(Variable, variables(*aggregate.body)))
+        rule = Rule((Atom("@gather", names),), aggregate.body, span=aggregate.span)
+        body = order_body(rule, bound=self.bound)
+        inner = _Builder(rule, rule.head, body)
+        inner.bound = set(self.bound)
+        inner._fresh = self._fresh
+        for position, literal in enumerate(body):
+            inner.add(literal, Version.ALL, position, inside=True)
+        name = None if target is None else target.name
+        kind = aggregate.kind or Kind.NUMBER
+        steps = tuple(inner.steps)
+        self.steps.append(Gather(variable, aggregate.function, kind, steps, name))
 
     def _match(self, term: Term, record: Record, literal: Constraint) -> None:
         """Take a known record apart; parts that are known already are compared."""
@@ -247,6 +272,15 @@ class _Builder:
                 hint="bind it by a positive atom or an equation whose other side is known",
             )
         )
+
+
+def _is_lifted(aggregate: Aggregate) -> bool:
+    """Say whether the aggregate ranges over one atom of variables, its target among them."""
+    (atom,) = aggregate.body
+    assert isinstance(atom, Atom)
+    names = [arg.name for arg in atom.args if isinstance(arg, Variable)]
+    plain = len(set(names)) == len(atom.args)
+    return plain and (aggregate.target is None or aggregate.target in atom.args)
 
 
 def _subterms(term: Term) -> Iterator[Term]:

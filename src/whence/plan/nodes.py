@@ -107,7 +107,21 @@ class Fold:
     target: int | None
 
 
-Step: TypeAlias = Scan | Probe | Exists | Test | Bind | Unpack | Fold
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Each binding with the aggregate over what the inner steps make of it.
+
+    For aggregates whose bodies need values that only the recursion around them knows.
+    """
+
+    variable: str
+    function: str
+    kind: Kind
+    steps: tuple[Step, ...]
+    target: str | None
+
+
+Step: TypeAlias = Scan | Probe | Exists | Test | Bind | Unpack | Fold | Gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from whence.plan.nodes import (
     Bind,
     Exists,
     Fold,
+    Gather,
     Key,
     Plan,
     Probe,
@@ -131,6 +132,11 @@ def show_step(step: Step) -> str:
         case Fold(variable=variable, function=function, relation=relation, key=key, target=target):
             what = "" if target is None else f" of column {target}"
             return f"let {variable} = {function}{what} over {relation}{_where(key)}"
+        case Gather(variable=variable, function=function, steps=steps, target=target):
+            what = "" if target is None else f" {target}"
+            return (
+                f"let {variable} = {function}{what} over {{ {'; '.join(map(show_step, steps))} }}"
+            )
     assert_never(step)
 
 

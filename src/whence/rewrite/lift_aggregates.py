@@ -2,7 +2,8 @@
 
 The relation `@agg0` has the variables the aggregate shares with its rule as leading columns,
 then all its other variables, because every distinct assignment counts once. Where the body
-needs shared variables that it does not bind itself, `@ctx0` supplies them from the rule.
+needs shared variables that it does not bind itself, `@ctx0` supplies them from the rule; where
+only the recursion that the rule is part of knows them, the aggregate stays as it is.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ from whence.syntax.nodes import (
     Constraint,
     Kind,
     Literal,
+    Negation,
     Nil,
     Program,
     RelationDecl,
     Rule,
     Term,
     Variable,
+    Wildcard,
 )
 
 _DEFAULTS: dict[str, Term] = {
@@ -141,10 +144,29 @@ class _Lifting:
         for body, inside in zip(bodies, inner_level, strict=True):
             bound = bound_by(body, inside.keys())
             missing |= {name: None for name in shared if name not in bound}
+        if missing and self._is_correlated(list(missing), rule, others, level, bodies):
+            return replace(aggregate, target=target, body=bodies[0])
         context = self._context(list(missing), rule, others, level, aggregate)
         columns = _columns(aggregate, target, shared, inner_level)
         atom = self._relation(columns, shared, bodies, context, aggregate)
         return replace(aggregate, target=target, body=(atom,))
+
+    def _is_correlated(
+        self, missing: list[str], rule: Rule, others: Flat, level: Set[str], bodies: list[Flat]
+    ) -> bool:
+        """Say whether the aggregate has to be computed binding by binding.
+
+        It has when only the recursion that it stands in knows the variables it misses. The
+        engine can do that for one flat body of simple atoms from below the recursion.
+        """
+        recursive = self._recursive_with(rule.heads[0].relation)
+        if _binding_literals(missing, others, level, recursive) is not None or len(bodies) != 1:
+            return False
+        return all(
+            not level_aggregates(literal)
+            and not (isinstance(literal, Atom | Negation) and not _is_simple(literal))
+            for literal in bodies[0]
+        )
 
     def _ranges_over_an_atom(
         self, aggregate: Aggregate, bodies: list[Flat], shared: list[str]
@@ -239,6 +261,13 @@ class _Lifting:
         head = Atom(name, tuple(map(Variable, missing)), span=aggregate.span)
         self.added.append(Rule((head,), body, span=aggregate.span))
         return (head,)
+
+
+def _is_simple(literal: Atom | Negation) -> bool:
+    atom = literal.literal if isinstance(literal, Negation) else literal
+    return isinstance(atom, Atom) and all(
+        isinstance(arg, Variable | Wildcard | Constant | Nil) for arg in atom.args
+    )
 
 
 def _given(term: Term | None) -> Term:

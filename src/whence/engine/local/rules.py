@@ -15,10 +15,12 @@ from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.operators import Chunks, CodeOf, Push
 from whence.engine.local.relation import Relation
 from whence.engine.local.values import NIL
+from whence.functor.aggregate import AGGREGATES
 from whence.plan.nodes import (
     Bind,
     Exists,
     Fold,
+    Gather,
     Probe,
     RulePlan,
     Scan,
@@ -27,7 +29,7 @@ from whence.plan.nodes import (
     Unpack,
     Version,
 )
-from whence.syntax.nodes import Constant, Nil, Variable, variables
+from whence.syntax.nodes import Atom, Constant, Kind, Nil, Term, Variable, variables
 
 Sink: TypeAlias = Callable[[Rows, int], None]
 
@@ -72,28 +74,90 @@ class Runner:
 
 def compile_plan(plan: RulePlan, scope: Scope, chunks: Chunks, sink: Sink) -> Runner:
     """Return the rule as a function over chunks; what it derives goes to the sink."""
-    steps = list(plan.steps)
+    steps = plan.steps
     scan = steps[0] if steps and isinstance(steps[0], Scan) else None
-    head = plan.head.args
-    slots, outputs = _layouts(plan, steps)
-    direct = _direct_outputs(plan, steps, scope)
-    if direct is not None:
-        push: Push = sink
-        outputs[-1] = direct
-    else:
-        relation = plan.head.relation
-        push = operators.project(head, relation, slots[-1], scope.context, scope.code, sink)
-    for i in reversed(range(len(steps))):
-        push = _compile_step(
-            steps[i], slots[i], outputs[i], scope, chunks.at(i, len(outputs[i])), push
-        )
+    push = compile_steps(steps, plan.head, {}, scope, chunks, sink)
     scanned = scope.relations[scan.relation] if scan else None
     only_one = scan is not None and not scan.takes and not scan.key
     return Runner(plan, scanned, scan.version if scan else Version.ALL, only_one, push)
 
 
+def compile_steps(
+    steps: Sequence[Step],
+    head: Atom,
+    start: Mapping[str, int],
+    scope: Scope,
+    chunks: Chunks,
+    sink: Sink,
+) -> Push:
+    """Return the steps as one function over chunks whose slots are `start`."""
+    slots, outputs = _layouts(steps, head, start)
+    direct = _direct_outputs(steps, head, scope)
+    if direct is not None:
+        push: Push = sink
+        outputs[-1] = direct
+    else:
+        push = operators.project(
+            head.args, head.relation, slots[-1], scope.context, scope.code, sink
+        )
+    for i in reversed(range(len(steps))):
+        step, names = steps[i], outputs[i]
+        if isinstance(step, Gather):
+            push = gather(step, slots[i], names, scope, push)
+        else:
+            buffer = chunks.at(i, len(names))
+            push = _compile_step(step, slots[i], names, scope, buffer, push)
+    return push
+
+
+def gather(
+    step: Gather,
+    slots: Mapping[str, int],
+    outputs: Sequence[str | int],
+    scope: Scope,
+    after: Push,
+) -> Push:
+    """Add the aggregate over what the inner steps make of each binding."""
+    names = [name for name in outputs if isinstance(name, str) and name != step.variable]
+    kind = Kind.NUMBER if step.function == "count" else step.kind
+    function, values = AGGREGATES[step.function, kind], scope.context.values
+    found: list[Rows] = []
+    width = max(slots.values(), default=-1) + 1
+    target: Term = Variable(step.target) if step.target is not None else Nil()
+    head = Atom("@gather", (Variable("@binding"), target))
+    inner = compile_steps(
+        step.steps,
+        head,
+        {**slots, "@binding": width},
+        scope,
+        Chunks(),
+        lambda rows, n: found.append(rows[:n].copy()),
+    )
+
+    def push(binding: Rows, n: int) -> None:
+        found.clear()
+        inner(np.column_stack([binding[:n, :width], np.arange(n)]), n)
+        pairs = np.concatenate(found) if found else np.empty((0, 2), dtype=np.int64)
+        of = np.ascontiguousarray(pairs[:, 0])
+        inside = values.decode(np.ascontiguousarray(pairs[:, 1]), kind)
+        codes = values.encode(function.array(inside, of, n), function.result)
+        keep = np.bincount(of, minlength=n) > 0
+        if function.total:
+            keep[:] = True
+        if not keep.any():
+            return
+        columns = {name: binding[:n, slots[name]] for name in names} | {step.variable: codes}
+        chosen = [columns[name][keep] for name in outputs if isinstance(name, str)]
+        rows = np.empty((int(keep.sum()), len(chosen)), dtype=np.int64)
+        for i, column in enumerate(chosen):
+            rows[:, i] = column
+        after(rows, rows.shape[0])
+
+    return push
+
+
 def _compile_step(
-    step: Step,
+    step: Scan | Probe | Exists | Test | Bind | Unpack | Fold,
     slots: Mapping[str, int],
     outputs: Sequence[str | int],
     scope: Scope,
@@ -135,6 +199,8 @@ def _reads(step: Step) -> set[str]:
             return set(variables(term))
         case Unpack(record=record):
             return {record}
+        case Gather(steps=steps):
+            return set[str]().union(*map(_reads, steps))
     assert_never(step)
 
 
@@ -143,25 +209,25 @@ def _gives(step: Step) -> list[str]:
     match step:
         case Scan(takes=takes) | Probe(takes=takes) | Unpack(takes=takes):
             return [name for _, name in takes]
-        case Bind(variable=variable) | Fold(variable=variable):
+        case Bind(variable=variable) | Fold(variable=variable) | Gather(variable=variable):
             return [variable]
         case _:
             return []
 
 
 def _layouts(
-    plan: RulePlan, steps: Sequence[Step]
+    steps: Sequence[Step], head: Atom, start: Mapping[str, int]
 ) -> tuple[list[dict[str, int]], list[Sequence[str | int]]]:
     """Return the slots of the variables before each step and after the last, and what each writes.
 
     Scanned rows are read where they lie, so their slots are columns; a step that only filters
     keeps the slots it gets; the others write what somebody still reads.
     """
-    needed: list[set[str]] = [set(variables(*plan.head.args))]
+    needed: list[set[str]] = [set(variables(*head.args))]
     for step in reversed(steps):
         needed.append(needed[-1] | _reads(step))
     needed.reverse()
-    slots: list[dict[str, int]] = [{}]
+    slots: list[dict[str, int]] = [dict(start)]
     outputs: list[Sequence[str | int]] = []
     for i, step in enumerate(steps):
         names: list[str] = []
@@ -176,17 +242,17 @@ def _layouts(
     return slots, outputs
 
 
-def _direct_outputs(plan: RulePlan, steps: Sequence[Step], scope: Scope) -> list[str | int] | None:
+def _direct_outputs(steps: Sequence[Step], head: Atom, scope: Scope) -> list[str | int] | None:
     """Return the head's columns when the last step is a probe that can write them itself."""
     if not steps or not isinstance(steps[-1], Probe):
         return None
     outputs: list[str | int] = []
-    for column, term in enumerate(plan.head.args):
+    for column, term in enumerate(head.args):
         match term:
             case Variable(name=name):
                 outputs.append(name)
             case Constant():
-                outputs.append(scope.code(plan.head.relation, column, term))
+                outputs.append(scope.code(head.relation, column, term))
             case Nil():
                 outputs.append(NIL)
             case _:
