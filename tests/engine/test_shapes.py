@@ -224,3 +224,15 @@ def test_an_aggregate_may_need_what_only_its_recursion_knows() -> None:
         (r + 1, sum(x <= r for x in (0, 1, 2, 4)), max(x for x in (0, 1, 2, 4) if x < r + 1))
         for r in range(6)
     ]
+
+
+def test_a_limit_also_stops_a_join_that_derives_nothing() -> None:
+    db = database(
+        """.decl a(x: number)
+        .decl b(x: number)
+        b(x) :- a(x), a(y), a(z), x + y + z < 0.""",
+        limits=Limits(timeout=0.5),
+    )
+    db.insert("a", np.arange(1900).reshape(-1, 1))
+    with pytest.raises(LimitError):
+        _ = db["b"]

@@ -141,7 +141,7 @@ class LocalEvaluation:
         for name, keyed in plan.keyed:
             self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
         self._load(stratum, guard)
-        scope = Scope(self.relations, self._context, self._columns.code, Folds(self._values))
+        scope = Scope(self.relations, self._context, self._columns.code, Folds(self._values), guard)
         sizes = {
             d.relation: int(d.get("n"))
             for d in self._plan.program.directives

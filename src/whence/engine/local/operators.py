@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.engine.local.expressions import Context, compile_constraint, compile_term
 from whence.engine.local.folds import Folds
+from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import joins as kernels
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.relation import Relation
@@ -77,6 +78,7 @@ def probe(
     outputs: Sequence[str | int],
     relation: Relation,
     code: CodeOf,
+    guard: Guard,
     buffer: Rows,
     after: Push,
 ) -> Push:
@@ -148,10 +150,12 @@ def probe(
                     taken_to,
                     out,
                 )
+            guard.work += m
             if m:
                 after(out, m)
             if cursor[0] >= n:
                 return
+            guard.check()
 
     return push
 

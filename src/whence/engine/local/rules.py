@@ -11,6 +11,7 @@ import numpy as np
 from whence.engine.local import operators
 from whence.engine.local.expressions import Context
 from whence.engine.local.folds import Folds
+from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.operators import Chunks, CodeOf, Push
 from whence.engine.local.relation import Relation
@@ -45,6 +46,7 @@ class Scope:
     context: Context
     code: CodeOf
     folds: Folds
+    guard: Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,9 @@ def _compile_step(
             return operators.scan_filter(step, scope.relations[step.relation], scope.code, after)
         case Probe():
             relation = scope.relations[step.relation]
-            return operators.probe(step, slots, outputs, relation, scope.code, buffer, after)
+            return operators.probe(
+                step, slots, outputs, relation, scope.code, scope.guard, buffer, after
+            )
         case Exists():
             relation = scope.relations[step.relation]
             return operators.exists(step, slots, relation, scope.code, after)
