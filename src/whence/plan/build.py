@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 from whence.analysis.strata import strata
 from whence.plan.compile_rule import compile_rule
@@ -18,6 +19,8 @@ from whence.syntax.nodes import (
     Program,
     Rule,
     Subsumption,
+    Variable,
+    Wildcard,
 )
 
 Cardinalities = Mapping[str, int]
@@ -30,7 +33,7 @@ def build_plan(program: Program) -> Plan:
         by_head.setdefault(rule.head.relation, []).append(rule)
     subsumed: dict[str, list[Subsumption]] = {}
     for subsumption in program.subsumptions:
-        subsumed.setdefault(subsumption.dominated.relation, []).append(subsumption)
+        subsumed.setdefault(subsumption.dominated.relation, []).append(_named(subsumption))
     found = []
     for number, stratum in enumerate(strata(program)):
         rules = [r for name in stratum.relations for r in by_head.get(name, ())]
@@ -45,6 +48,21 @@ def build_plan(program: Program) -> Plan:
             )
         )
     return Plan(program, tuple(found))
+
+
+def _named(subsumption: Subsumption) -> Subsumption:
+    """Give each wildcard a name: which tuples dominate which is asked for in full."""
+    fresh = (Variable(f"@any{i}") for i in count())
+
+    def named(atom: Atom) -> Atom:
+        args = tuple(next(fresh) if isinstance(a, Wildcard) else a for a in atom.args)
+        return replace(atom, args=args)
+
+    return replace(
+        subsumption,
+        dominated=named(subsumption.dominated),
+        dominating=named(subsumption.dominating),
+    )
 
 
 def _is_plain_fact(rule: Rule) -> bool:
