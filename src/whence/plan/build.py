@@ -88,7 +88,7 @@ def plan_stratum(stratum: Stratum, cardinalities: Cardinalities) -> StratumPlan:
     repeated = [_delta_plan(r, i, recursive, keyed_names, cardinalities) for r, i in versions]
     keyed = keyed_relations(stratum.subsumptions, repeated)
     dominations = tuple(
-        _domination(s, cardinalities)
+        _domination(s, recursive, cardinalities)
         for s in stratum.subsumptions
         if s.dominated.relation not in keyed
     )
@@ -159,14 +159,25 @@ def _ordered(
     return body, positions
 
 
-def _domination(subsumption: Subsumption, cardinalities: Cardinalities) -> Domination:
-    """The two delta versions of `which pairs of tuples are dominated and dominating`."""
+def _domination(
+    subsumption: Subsumption, recursive: set[str], cardinalities: Cardinalities
+) -> Domination:
+    """The delta versions of `which pairs of tuples are dominated and dominating`.
+
+    New pairs come from new tuples of the relation, and from new tuples of relations in the
+    subsumption's body that are computed together with it.
+    """
     worse, better = subsumption.dominated, subsumption.dominating
     name = worse.relation
     body: tuple[Literal, ...] = (worse, better, *subsumption.body)
     rule = Rule((Atom(name, worse.args + better.args),), body, span=subsumption.span)
-    plans = (
-        replace(_plan_rule(rule, 0, (), cardinalities), delta=name),
-        replace(_plan_rule(rule, 1, (0,), cardinalities), delta=name),
+    changing = recursive | {name}
+    deltas = [
+        i
+        for i, literal in enumerate(body)
+        if isinstance(literal, Atom) and literal.relation in changing
+    ]
+    plans = tuple(
+        _plan_rule(rule, delta, deltas[:at], cardinalities) for at, delta in enumerate(deltas)
     )
     return Domination(name, subsumption, plans)
