@@ -146,7 +146,9 @@ class Expansion:
         """Return the bodies without atoms of inlined relations; none when they are too many."""
         done: list[Flat] = []
         pending = [body]
+        steps = 0  # a relation inlined into itself, which is an error of its own, never ends
         while pending:
+            steps += 1
             current = pending.pop()
             at = next((i for i, b in enumerate(current) if self.touches((b,))), None)
             if at is None:
@@ -156,7 +158,7 @@ class Expansion:
                 assert isinstance(atom, Atom)
                 rest = (*current[:at], *current[at + 1 :])
                 pending.extend((*rest, *self._stand_in(atom, c)) for c in self._rules(atom))
-            if len(done) + len(pending) > _MAX_BODIES:
+            if steps > _MAX_BODIES or len(pending) > _MAX_BODIES:
                 return []
         return done
 
