@@ -1,7 +1,7 @@
 """Replace the atoms of `inline` relations by the bodies of their rules.
 
 This is more than an optimisation: such a rule may leave a head variable to the atom it stands in
-for, so it cannot always be evaluated by itself. What may be inlined is what Soufflé inlines.
+for, so it cannot always be evaluated by itself. Analysis has refused what cannot be inlined.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from whence.analysis.strata import components
-from whence.diagnostics import Diagnostic, ProgramError, raise_errors
+from whence.diagnostics import Diagnostic, ProgramError
 from whence.rewrite.dependencies import reads_of
-from whence.rewrite.inlinable import check_inline, inlined_relations
 from whence.rewrite.terms import Names, as_rule, as_subsumption, names, substitute, transform
 from whence.syntax.nodes import (
     Atom,
@@ -44,10 +43,9 @@ def inline(program: Program, keep: Collection[str] = ()) -> Program:
     >>> print(inline(parse(text + " far(x, y) :- town(x), town(y), !near(x, y).")))
     far(x, y) :- town(x), town(y), !(y = x; road(x, y)).
     """
-    chosen = inlined_relations(program) - set(keep)
+    chosen = {d.name for d in program.relations if "inline" in d.qualifiers} - set(keep)
     if not chosen:
         return program
-    raise_errors(check_inline(program))
     inlining = _Inlining(program, chosen)
     return replace(
         program,
