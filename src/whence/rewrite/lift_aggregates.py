@@ -15,6 +15,7 @@ from whence.diagnostics import Diagnostic, raise_errors
 from whence.rewrite.column_types import Schema, declare, relation_names
 from whence.rewrite.dependencies import recursion
 from whence.rewrite.normalise import Flat, aggregate_bodies
+from whence.rewrite.scope_aggregates import scope_rule
 from whence.rewrite.terms import (
     Names,
     as_rule,
@@ -71,7 +72,8 @@ def lift_aggregates(program: Program) -> Program:
         for s in program.subsumptions
     ]
     while lifting.added:
-        rules.append(lifting.lift(lifting.added.pop(0)))
+        # What stands inside an aggregate may itself hold aggregates, now one level further out.
+        rules.append(lifting.lift(scope_rule(lifting.added.pop(0))))
     raise_errors(lifting.errors)
     return replace(
         program,
