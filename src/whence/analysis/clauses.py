@@ -63,7 +63,7 @@ def is_plain_fact(rule: Rule | Subsumption) -> bool:
     """Whether the rule is one fact of constants."""
     if rule.body or type(rule) is not Rule or len(rule.heads) != 1:
         return False
-    return all([type(arg) is Constant for arg in rule.heads[0].args])
+    return all(type(arg) is Constant for arg in rule.heads[0].args)
 
 
 def every_origin(program: Program) -> Iterator[Rule | Subsumption]:

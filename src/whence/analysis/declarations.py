@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Set
 
 from whence.analysis.strata import components
 from whence.analysis.typesystem import PRIMITIVES
@@ -53,12 +54,28 @@ def _needs(decl: TypeDecl) -> tuple[str, ...]:
 
 def _cyclic(types: Mapping[str, TypeDecl]) -> dict[str, list[str]]:
     graph = {name: [need for need in _needs(decl) if need in types] for name, decl in types.items()}
-    found: dict[str, list[str]] = {}
-    for component in components(graph):
-        if len(component) > 1 or component[0] in graph[component[0]]:
-            path = [*reversed(component), component[-1]]
-            found.update(dict.fromkeys(component, path))
-    return found
+    return {
+        name: [name, *_way_back(name, set(component), graph)]
+        for component in components(graph)
+        if len(component) > 1 or component[0] in graph[component[0]]
+        for name in component
+    }
+
+
+def _way_back(start: str, component: Set[str], graph: Mapping[str, list[str]]) -> list[str]:
+    """Return a shortest way from a type over others of its component back to it."""
+    came: dict[str, str] = {}
+    queue = deque([start])
+    while start not in came:
+        current = queue.popleft()
+        for successor in graph[current]:
+            if successor in component and successor not in came:
+                came[successor] = current
+                queue.append(successor)
+    way = [start]
+    while (previous := came[way[-1]]) != start:
+        way.append(previous)
+    return way[::-1]
 
 
 def _skip_aliases(name: str, types: Mapping[str, TypeDecl]) -> TypeDecl | str:

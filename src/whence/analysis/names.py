@@ -84,9 +84,9 @@ def _twice(
             first[decl.name] = decl.span
 
 
-def _again(what: str, span: Span, first: Span) -> Diagnostic:
-    notes = (f"first declared on line {first.line}",) if first else ()
-    return Diagnostic("W0204", f"{what} is declared twice", span, "declared again", notes=notes)
+def _again(what: str, span: Span, first: Span, verb: str = "declared") -> Diagnostic:
+    notes = (f"first {verb} on line {first.line}",) if first else ()
+    return Diagnostic("W0204", f"{what} is {verb} twice", span, f"{verb} again", notes=notes)
 
 
 def _clashes(
@@ -144,7 +144,7 @@ def _check_directives(directives: Iterable[Directive], names: _Names) -> Iterato
             hint = names.hints.did_you_mean(name, names.relations)
             yield _undefined("W0201", "relation", name, directive.span, hint)
         if action in _ONCE and (action, name) in first:
-            yield _again(f"`.{action}` of `{name}`", directive.span, first[action, name])
+            yield _again(f"`.{action}` of `{name}`", directive.span, first[action, name], "given")
         first.setdefault((action, name), directive.span)
 
 

@@ -112,8 +112,8 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 def _cycle(edge: Dependency, inside: Mapping[str, list[Dependency]]) -> Diagnostic:
     """Say how the relation behind the edge leads back to the one in front of it."""
     steps = [edge, *_shortest(edge.relation, edge.head, inside)]
-    signs = {Way.POSITIVE: "", Way.NEGATION: "!", Way.AGGREGATION: "{ }"}
-    path = f"`{edge.head}`" + "".join(f" ← {signs[s.way]}`{s.relation}`" for s in steps)
+    forms = {Way.POSITIVE: "`{}`", Way.NEGATION: "`!{}`", Way.AGGREGATION: "an aggregate of `{}`"}
+    path = " ← ".join([f"`{edge.head}`", *(forms[s.way].format(s.relation) for s in steps)])
     negated = edge.way is Way.NEGATION
     return Diagnostic(
         "W0401" if negated else "W0402",

@@ -10,6 +10,7 @@ from whence.analysis.scopes import display
 from whence.analysis.solver import Conflict
 from whence.analysis.typesystem import TypeSystem
 from whence.diagnostics import Diagnostic
+from whence.functor.comparison import TEXTUAL
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -20,6 +21,7 @@ from whence.syntax.nodes import (
     Constraint,
     Counter,
     Disjunction,
+    Kind,
     Negation,
     Nil,
     Record,
@@ -31,6 +33,14 @@ from whence.syntax.nodes import (
     Wildcard,
 )
 
+_ARTICLES = {
+    None: "a number",
+    Kind.NUMBER: "a number",
+    Kind.UNSIGNED: "an unsigned number",
+    Kind.FLOAT: "a float",
+    Kind.SYMBOL: "a symbol",
+    Kind.RECORD: "a record",
+}
 _CONVERT = "convert with `to_number`, `to_unsigned`, `to_float` or `to_string`"
 
 
@@ -51,16 +61,10 @@ def explain(
                 "W0307",
                 f"`{_show(constant)}` where {before[0]} is expected",
                 constant.span,
-                f"is {'a number' if constant.kind is None else f'a {constant.kind.value}'}",
+                f"is {_ARTICLES[constant.kind]}",
             )
         case Constraint() as constraint:
-            return Diagnostic(
-                "W0315",
-                f"{before[0]} is compared with {before[1]}",
-                constraint.span,
-                "of different types",
-                hint=_CONVERT,
-            )
+            return _comparison(constraint, conflict, system)
         case Call() as call:
             args = typing.arguments[_slot_of(typing, call)]
             return no_form(system, call, [_before(conflict, arg, typing) for arg in args])
@@ -72,7 +76,7 @@ def explain(
                 "W0313",
                 f"no type fits this {aggregate.function} aggregate",
                 aggregate.span,
-                f"takes {want}, and here is {' and '.join(dict.fromkeys(before))}",
+                f"takes {want}, not {before[0]}",
                 hint="convert with `to_float`" if aggregate.function == "mean" else "",
             )
         case Record() as record:
@@ -98,12 +102,34 @@ def explain(
             assert_never(conflict.place)
 
 
+def _comparison(constraint: Constraint, conflict: Conflict, system: TypeSystem) -> Diagnostic:
+    left, right = (system.describe(types) for types in conflict.before)
+    kinds = [system.kind_of(types) for types in conflict.before]
+    if constraint.op in TEXTUAL:
+        wrong, side = (
+            (left, constraint.left) if kinds[0] is not Kind.SYMBOL else (right, constraint.right)
+        )
+        return not_comparable(constraint.op, "symbols", side, wrong)
+    return Diagnostic(
+        "W0315",
+        f"{left} is compared with {right}",
+        constraint.span,
+        "of different types",
+        hint="" if Kind.RECORD in kinds or kinds[0] is kinds[1] else _CONVERT,
+    )
+
+
+def not_comparable(op: str, want: str, side: Term, types: str) -> Diagnostic:
+    """Return the diagnostic for an operand of a kind that the comparison does not take."""
+    return Diagnostic("W0315", f"`{op}` compares {want}", side.span, f"is {types}")
+
+
 def no_form(system: TypeSystem, call: Call, types: Sequence[int]) -> Diagnostic:
     """Return the diagnostic for a functor of which no overload fits."""
     given = " and ".join(system.describe(t) if t else "no type" for t in types)
     return Diagnostic(
         "W0311",
-        f"no form of `{call.functor}` fits here",
+        f"no form of `{'-' if call.functor == 'neg' else call.functor}` fits here",
         call.span,
         f"of {given}" if types else "",
         hint=_CONVERT,
@@ -188,4 +214,5 @@ def _before(conflict: Conflict, slot: int, typing: Typing) -> int:
 
 def _show(constant: Constant) -> str:
     text = f'"{constant.value}"' if isinstance(constant.value, str) else str(constant.value)
+    text += "u" if constant.kind is Kind.UNSIGNED else ""
     return text if len(text) <= 40 else text[:39] + "…"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from whence.analysis.inference import Inference, Typing
 from whence.analysis.inferred import fits, infer_program
 from whence.analysis.solver import Key
-from whence.analysis.type_conflicts import explain, no_form
+from whence.analysis.type_conflicts import explain, no_form, not_comparable
 from whence.analysis.typesystem import ALL, types_in
 from whence.diagnostics import Diagnostic
 from whence.functor.comparison import ORDERED, TEXTUAL
@@ -90,14 +90,14 @@ class _Checker:
 
     def check(self) -> Iterator[Diagnostic]:
         for term, slot in self.typing.terms:
-            if id(term) not in self.blamed:
+            if not self.blamed or (id(term) not in self.blamed and self.types(slot) != ALL):
                 yield from self.term(term, slot)
+        if self.blamed:
+            return  # what is wrong here may follow from what has been ignored
         for atom, negated, slots in self.typing.atoms:
-            if id(atom) not in self.blamed:
-                yield from self.atom(atom, negated, slots)
+            yield from self.atom(atom, negated, slots)
         for constraint, left, right in self.typing.comparisons:
-            if id(constraint) not in self.blamed:
-                yield from self.comparison(constraint, left, right)
+            yield from self.comparison(constraint, left, right)
 
     # ── terms ────────────────────────────────────────────────────────────────────────
 
@@ -130,9 +130,10 @@ class _Checker:
         kind = constant.kind or self.typing.constants.get(slot)
         if kind is not None and not fits(constant.value, kind):
             text = str(constant.value)
+            what = "unsigned number" if kind is Kind.UNSIGNED else kind.value
             yield Diagnostic(
                 "W0307",
-                f"`{text if len(text) <= 40 else text[:40] + '…'}` is no {kind.value}",
+                f"`{text if len(text) <= 40 else text[:40] + '…'}` is no {what}",
                 constant.span,
                 f"{self.describe(slot)} is expected",
             )
@@ -216,9 +217,4 @@ class _Checker:
         for slot, side in ((left, constraint.left), (right, constraint.right)):
             kind = self.kind(slot)
             if kind is not None and kind not in kinds:
-                yield Diagnostic(
-                    "W0315",
-                    f"`{constraint.op}` compares {want}",
-                    side.span,
-                    f"is {self.describe(slot)}",
-                )
+                yield not_comparable(constraint.op, want, side, self.describe(slot))
