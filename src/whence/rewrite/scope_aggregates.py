@@ -72,7 +72,18 @@ def scope_rule(rule: Rule) -> Rule:
                 body.extend(_ground_witnesses(aggregate, result, bound, level.keys(), supply))
             case _:
                 body.append(literal)
-    return replace(rule, body=tuple(body))
+    scoped = replace(rule, body=tuple(body))
+    # The literals that bind witnesses may bring aggregates of their own.
+    return scoped if all(map(_is_placed, scoped.body)) else scope_rule(scoped)
+
+
+def _is_placed(literal: Literal) -> bool:
+    """Say whether the literal has no aggregate, or is one's equation."""
+    match literal:
+        case Constraint(op="=", left=Variable(), right=Aggregate()):
+            return True
+        case _:
+            return not level_aggregates(literal)
 
 
 def _name_results(rule: Rule, supply: Names) -> Rule:
