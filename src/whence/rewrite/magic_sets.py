@@ -37,6 +37,7 @@ from whence.syntax.nodes import (
     Term,
     Variable,
     Wildcard,
+    walk,
 )
 
 MAX_ADORNMENTS = 8
@@ -251,13 +252,20 @@ class _Transformation:
             body += equations
             head = Atom(_answer(head.relation, adornment), head.args, span=head.span)
         bound = set(names(*before))
+        finite: set[str] = set()
+        growing: set[str] = set()
         ordered = order_body(replace(rule, body=body), None, self.sizes, bound=bound)
         level = level_names(head, *before, *body).keys()
         for place, literal in enumerate(ordered):
             bound_here = newly_bound(literal, bound, level) or ()
             if isinstance(literal, Atom):
                 rest = (head, *ordered[place:])
-                literal, before = self._read(literal, bound, before, rest, rule)
+                literal, before = self._read(literal, bound - growing, before, rest, rule)
+                finite.update(bound_here, names(literal))
+            elif not names(literal).keys().isdisjoint(growing) or (
+                _computes(literal) and not names(literal).keys() - set(bound_here) <= finite
+            ):
+                growing.update(bound_here)
             before.append(literal)
             bound.update(bound_here)
         self.rules.append(Rule((head,), tuple(before), span=rule.span))
@@ -300,6 +308,17 @@ class _Transformation:
         head = Atom(name, tuple(map(Variable, columns)), span=rule.span)
         self.rules.append(Rule((head,), tuple(before), span=rule.span))
         return head
+
+
+def _computes(literal: Literal) -> bool:
+    """Say whether the literal makes new values.
+
+    Asking for values computed from what was asked could go on for ever, as from x for x + 1,
+    unless an atom of the body has them among its own.
+    """
+    return any(
+        not isinstance(node, Variable | Constant | Nil | Constraint) for node in walk(literal)
+    )
 
 
 def _question(relation: str, adornment: Adornment) -> str:
