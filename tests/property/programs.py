@@ -327,8 +327,7 @@ _VALUES = {
 }
 
 
-def facts(program: Program) -> st.SearchStrategy[dict[str, set[tuple[object, ...]]]]:
-    """Facts for those inputs that the program declares."""
+def _facts(program: Program) -> st.SearchStrategy[dict[str, set[tuple[object, ...]]]]:
     return st.fixed_dictionaries(
         {
             decl.name: st.sets(
@@ -338,3 +337,20 @@ def facts(program: Program) -> st.SearchStrategy[dict[str, set[tuple[object, ...
             if decl.name in INPUTS
         }
     )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program and facts for its inputs, shown as text when a test fails."""
+
+    program: Program
+    facts: dict[str, set[tuple[object, ...]]]
+
+    def __repr__(self) -> str:
+        return f"\n{self.program}\n{self.facts}"
+
+
+@st.composite
+def cases(draw: st.DrawFn, features: Features = EVERYTHING) -> Case:
+    program = draw(programs(features))
+    return Case(program, draw(_facts(program)))

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from property.agreement import answers, long, quick, resolved
 from property.clingo_program import solve
-from property.programs import Features, facts, programs
+from property.programs import Case, Features, cases
 from whence.rewrite.normalise import normalise
 from whence.rewrite.scope_aggregates import scope_aggregates
 
 SHARED = Features(functors=False, subsumption=False, nested_aggregates=False)
 
 
-def check_models(data: st.DataObject) -> None:
-    program = resolved(data.draw(programs(SHARED)))
-    given = data.draw(facts(program))
-    found = solve(scope_aggregates(normalise(program)), given)
-    assert found == answers(program, given), str(program)
+def check_model(case: Case) -> None:
+    program = resolved(case.program)
+    found = solve(scope_aggregates(normalise(program)), case.facts)
+    assert found == answers(program, case.facts)
 
 
 @quick
-@given(st.data())
-def test_naive_evaluation_gives_the_stable_model(data: st.DataObject) -> None:
-    check_models(data)
+@given(cases(SHARED))
+def test_naive_evaluation_gives_the_stable_model(case: Case) -> None:
+    check_model(case)
 
 
 @pytest.mark.slow
-def test_naive_evaluation_gives_the_stable_model_of_many_programs() -> None:
-    long(given(st.data())(check_models))()
+@long
+@given(cases(SHARED))
+def test_naive_evaluation_gives_the_stable_model_of_many_programs(case: Case) -> None:
+    check_model(case)

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from property.agreement import answers, long, quick, resolved
-from property.programs import INPUTS, facts, programs
+from property.programs import INPUTS, Case, cases
 from whence.rewrite.pipeline import run_passes
 from whence.syntax.nodes import Atom, Constant, Directive, Pragma, Program, Wildcard
+
+Rows = set[tuple[object, ...]]
 
 
 def changes(program: Program, **options: object) -> Iterator[tuple[str, Program]]:
@@ -29,29 +31,37 @@ def derived_relation(data: st.DataObject, program: Program) -> str:
     return data.draw(st.sampled_from(sorted(names)))
 
 
-def check_all_kept(data: st.DataObject) -> None:
-    program = resolved(data.draw(programs()))
-    given = data.draw(facts(program))
-    expected = answers(program, given)
+def check_all_kept(case: Case) -> None:
+    program = resolved(case.program)
+    expected = answers(program, case.facts)
     for name, after in changes(program, keep_all=True, inputs=set(INPUTS)):
-        found = answers(after, given)
+        found = answers(after, case.facts)
         for relation, rows in expected.items():
-            assert found[relation] == rows, f"{name} changes {relation}\n{program}\n{after}"
+            assert found[relation] == rows, f"{name} changes {relation}:\n{after}"
 
 
-def check_output_kept(data: st.DataObject) -> None:
-    program = resolved(data.draw(programs()))
-    given = data.draw(facts(program))
+def check_output_kept(case: Case, data: st.DataObject) -> None:
+    program = resolved(case.program)
     output = derived_relation(data, program)
     pragmas = data.draw(st.sampled_from([(), (Pragma("magic-transform", "*"),)]))
     program = replace(program, directives=(Directive("output", output),), pragmas=pragmas)
-    expected = answers(program, given)[output]
-    inputs = {name for name, rows in given.items() if rows}
-    for name, after in changes(program, inputs=inputs):
-        assert answers(after, given)[output] == expected, f"{name}\n{program}\n{after}"
+    expected = answers(program, case.facts)[output]
+    for name, after in changes(program, inputs=set(case.facts)):
+        assert answers(after, case.facts)[output] == expected, f"{name} changes it:\n{after}"
 
 
-def matching(rows: set[tuple[object, ...]], goal: Atom) -> set[tuple[object, ...]]:
+def goal_of(data: st.DataObject, program: Program, relation: str, rows: Rows) -> Atom:
+    """A goal with constants, mostly one that has answers."""
+    attributes = program.relation(relation).attributes
+    row = data.draw(st.sampled_from(sorted(rows, key=repr) or [(0,) * len(attributes)]))
+    args = [
+        Constant(value, None) if a.type == "number" and data.draw(st.booleans()) else Wildcard()
+        for a, value in zip(attributes, row, strict=True)
+    ]
+    return Atom(relation, tuple(args))
+
+
+def matching(rows: Rows, goal: Atom) -> Rows:
     return {
         row
         for row in rows
@@ -62,51 +72,39 @@ def matching(rows: set[tuple[object, ...]], goal: Atom) -> set[tuple[object, ...
     }
 
 
-def check_goal_answered(data: st.DataObject) -> None:
-    program = resolved(data.draw(programs()))
-    given = data.draw(facts(program))
+def check_goal_answered(case: Case, data: st.DataObject) -> None:
+    program = resolved(case.program)
     relation = derived_relation(data, program)
-    rows = answers(program, given)[relation]
-    # Mostly a goal that has answers.
-    likely = sorted(rows, key=repr)[: data.draw(st.integers(0, 1))]
-    values = (
-        likely[0]
-        if likely
-        else [data.draw(st.integers(0, 3))] * len(program.relation(relation).attributes)
-    )
-    args = tuple(
-        Constant(value, None)
-        if a.type == "number" and isinstance(value, int) and data.draw(st.booleans())
-        else Wildcard()
-        for a, value in zip(program.relation(relation).attributes, values, strict=True)
-    )
-    goal = Atom(relation, args)
+    rows = answers(program, case.facts)[relation]
+    goal = goal_of(data, program, relation, rows)
     expected = matching(rows, goal)
-    inputs = {name for name, rows in given.items() if rows}
-    for name, after in changes(program, goal=goal, inputs=inputs):
-        found = matching(answers(after, given)[relation], goal)
-        assert found == expected, f"{name} changes the answers of {goal}\n{program}\n{after}"
+    for name, after in changes(program, goal=goal, inputs=set(case.facts)):
+        found = matching(answers(after, case.facts)[relation], goal)
+        assert found == expected, f"{name} changes the answers of {goal}:\n{after}"
 
 
 @quick
-@given(st.data())
-def test_every_pass_keeps_all_relations(data: st.DataObject) -> None:
-    check_all_kept(data)
+@given(cases())
+def test_every_pass_keeps_all_relations(case: Case) -> None:
+    check_all_kept(case)
 
 
 @quick
-@given(st.data())
-def test_every_pass_keeps_an_output(data: st.DataObject) -> None:
-    check_output_kept(data)
+@given(cases(), st.data())
+def test_every_pass_keeps_an_output(case: Case, data: st.DataObject) -> None:
+    check_output_kept(case, data)
 
 
 @quick
-@given(st.data())
-def test_every_pass_keeps_the_answers_of_a_goal(data: st.DataObject) -> None:
-    check_goal_answered(data)
+@given(cases(), st.data())
+def test_every_pass_keeps_the_answers_of_a_goal(case: Case, data: st.DataObject) -> None:
+    check_goal_answered(case, data)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", [check_all_kept, check_output_kept, check_goal_answered])
-def test_every_pass_keeps_the_answers_of_many_programs(check) -> None:
-    long(given(st.data())(check))()
+@long
+@given(cases(), st.data())
+def test_every_pass_keeps_the_answers_of_many_programs(case: Case, data: st.DataObject) -> None:
+    check_all_kept(case)
+    check_output_kept(case, data)
+    check_goal_answered(case, data)
