@@ -147,7 +147,9 @@ class _Lifting:
             bound = bound_by(body, inside.keys())
             missing |= {name: None for name in shared if name not in bound}
         if missing and self._is_correlated(list(missing), rule, others, level, bodies):
-            return replace(aggregate, target=target, body=bodies[0])
+            return replace(
+                aggregate, target=target, body=tuple(_with_simple_atoms(bodies[0], supply))
+            )
         context = self._context(list(missing), rule, others, level, aggregate)
         columns = _columns(aggregate, target, shared, inner_level)
         atom = self._relation(columns, shared, bodies, context, aggregate)
@@ -159,16 +161,12 @@ class _Lifting:
         """Say whether the aggregate has to be computed binding by binding.
 
         It has when only the recursion that it stands in knows the variables it misses. The
-        engine can do that for one flat body of simple atoms from below the recursion.
+        engine can do that for one flat body without aggregates.
         """
         recursive = self._recursive_with(rule.heads[0].relation)
         if _binding_literals(missing, others, level, recursive) is not None or len(bodies) != 1:
             return False
-        return all(
-            not level_aggregates(literal)
-            and not (isinstance(literal, Atom | Negation) and not _is_simple(literal))
-            for literal in bodies[0]
-        )
+        return not any(level_aggregates(literal) for literal in bodies[0])
 
     def _ranges_over_an_atom(
         self, aggregate: Aggregate, bodies: list[Flat], shared: list[str]
@@ -265,11 +263,22 @@ class _Lifting:
         return (head,)
 
 
-def _is_simple(literal: Atom | Negation) -> bool:
-    atom = literal.literal if isinstance(literal, Negation) else literal
-    return isinstance(atom, Atom) and all(
-        isinstance(arg, Variable | Wildcard | Constant | Nil) for arg in atom.args
-    )
+def _with_simple_atoms(body: Flat, supply: Names) -> Iterator[Literal]:
+    """Yield the body with equations for the arguments of atoms that are not plain."""
+    for literal in body:
+        atom = literal.literal if isinstance(literal, Negation) else literal
+        if not isinstance(atom, Atom):
+            yield literal
+            continue
+        args: list[Term] = []
+        for arg in atom.args:
+            if not isinstance(arg, Variable | Wildcard | Constant | Nil):
+                fresh = Variable(supply.fresh(), span=arg.span)
+                yield Constraint("=", fresh, arg, span=arg.span)
+                arg = fresh
+            args.append(arg)
+        plain = replace(atom, args=tuple(args))
+        yield replace(literal, literal=plain) if isinstance(literal, Negation) else plain
 
 
 def _given(term: Term | None) -> Term:
