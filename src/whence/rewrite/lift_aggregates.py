@@ -26,6 +26,7 @@ from whence.rewrite.terms import (
     names,
     newly_bound,
     rule_names,
+    substitute,
 )
 from whence.syntax.nodes import (
     Aggregate,
@@ -192,9 +193,11 @@ class _Lifting:
         aggregate: Aggregate,
     ) -> Atom:
         """Return an atom over the relation of the assignments, adding it when it is new."""
-        key = (tuple(columns), tuple(bodies), context)
+        key = _shape(columns, context, bodies)
         if key in self.known:
-            return self.known[key]
+            known = self.known[key]
+            extra = known.args[len(columns) :]
+            return replace(known, args=(*map(Variable, columns), *extra), span=aggregate.span)
         rules = [
             Rule((Atom("@agg", ()),), (*context, *body), span=aggregate.span) for body in bodies
         ]
@@ -256,9 +259,13 @@ class _Lifting:
             )
             return ()
         types = self.schema.variable_types(Rule(rule.heads, (*body, *others)))
+        args = tuple(map(Variable, missing))
+        key = _shape(dict.fromkeys(missing), (), [body])
+        if key in self.known:
+            return (replace(self.known[key], args=args, span=aggregate.span),)
         name = next(self.ctx_names)
         self._declare(name, {column: types.get(column) for column in missing})
-        head = Atom(name, tuple(map(Variable, missing)), span=aggregate.span)
+        head = self.known[key] = Atom(name, args, span=aggregate.span)
         self.added.append(Rule((head,), body, span=aggregate.span))
         return (head,)
 
@@ -279,6 +286,14 @@ def _with_simple_atoms(body: Flat, supply: Names) -> Iterator[Literal]:
             args.append(arg)
         plain = replace(atom, args=tuple(args))
         yield replace(literal, literal=plain) if isinstance(literal, Negation) else plain
+
+
+def _shape(columns: dict[str, None], context: Flat, bodies: list[Flat]) -> tuple[object, ...]:
+    """Return what two relations have in common when they differ only in names."""
+    known = columns | names(*context, *(literal for body in bodies for literal in body))
+    by: dict[str, Term] = {name: Variable(f"@{i}") for i, name in enumerate(known)}
+    literals = [tuple(substitute(o, by) for o in body) for body in (context, *bodies)]
+    return (len(columns), *literals)
 
 
 def _given(term: Term | None) -> Term:
