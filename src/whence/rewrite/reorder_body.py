@@ -13,6 +13,7 @@ from whence.rewrite.terms import level_names, may_fault, names, newly_bound
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
+    Constant,
     Constraint,
     Literal,
     Program,
@@ -24,6 +25,9 @@ from whence.syntax.nodes import (
 
 UNKNOWN = 1000
 """Rows assumed of a relation whose size is not known."""
+
+MAX_COMPARED = 16
+"""Atoms of a body up to which every one is tried as a start."""
 
 
 def reorder_body(program: Program, cardinalities: Mapping[str, int] | None = None) -> Program:
@@ -110,6 +114,7 @@ class _Ordering:
                 for name in names(literal):
                     self.watching.setdefault(name, []).append(position)
         self.waiting = set(self.quick)
+        self.has_equations = any(type(o) is Constraint and o.op == "=" for o in rule.body)
 
     def run(self, first: int | None, planned: list[int]) -> None:
         """Place all literals; those that never become ready come last."""
@@ -174,7 +179,35 @@ class _Ordering:
         )
 
     def _cheapest(self) -> int:
-        return min(self.atoms, key=lambda position: (*self._cost(self.atoms[position]), position))
+        costs = {position: self._cost(atom) for position, atom in self.atoms.items()}
+        best = min(self.atoms, key=lambda position: (*costs[position], position))
+        joined = self.out and not costs[best][0]
+        if joined or not self.has_equations or not 1 < len(self.atoms) <= MAX_COMPARED:
+            return best
+        # An equation leads from one atom to another but not back, so where nothing is joined yet
+        # the start decides whether there is a cross product later.
+        return min(self.atoms, key=lambda at: (len(self.atoms) - self._reach(at), *costs[at], at))
+
+    def _reach(self, start: int) -> int:
+        """Return how many atoms can be read without a cross product after this one."""
+        bound = set(self.bound)
+        ready: list[Literal] = [self.atoms[start]]
+        found = 1
+        waiting: dict[int, Literal] = {**self.atoms}
+        del waiting[start]
+        waiting.update((i, self.body[i]) for i in (*self.waiting, *self.slow))
+        while ready:
+            for literal in ready:
+                bound.update(newly_bound(literal, bound, self.level) or ())
+            done = {i for i, literal in waiting.items() if self._is_joined(literal, bound)}
+            ready = [waiting.pop(i) for i in done]
+            found += sum(type(literal) is Atom for literal in ready)
+        return found
+
+    def _is_joined(self, literal: Literal, bound: set[str]) -> bool:
+        if type(literal) is Atom:
+            return any(type(a) is Constant or names(a).keys() & bound for a in literal.args)
+        return newly_bound(literal, bound, self.level) is not None
 
     def _is_test(self, atom: Atom) -> bool:
         return self._known_columns(atom.args) == len(atom.args)
