@@ -227,6 +227,7 @@ def big_program(rules: int) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.timing
 def test_a_thousand_rules_are_checked_and_resolved_quickly() -> None:
     program = parse(big_program(1000))
     best = 10.0
