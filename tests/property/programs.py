@@ -219,10 +219,10 @@ class Builder:
     def aggregate(self, bound: dict[str, str], depth: int = 1) -> Aggregate:
         own: dict[str, str] = {}
         body: list[Literal] = [*self.some(lambda: self.atom(self.lower, own), 1, 2)]
-        # Nothing is known of a recursive rule's variables when its aggregates are computed.
-        inside = dict(own) if self.recursive else bound | own
+        inside = bound | own
         if self.chance(40):
             body.append(self.test(inside, 0))
+        # An aggregate in a recursive rule must not hide another: W0502.
         nested = self.features.nested_aggregates and not self.recursive
         if depth and nested and self.chance(15):
             body.append(Constraint("<=", self.aggregate(inside, 0), self.arithmetic(inside)))

@@ -69,8 +69,11 @@ def magic_sets(
     """
     seed = _seed(program, goal)
     roots = outputs(program) if goal is None else {goal.relation}
+    chosen = _requested(program, everything=seed is not None)
+    if not chosen:
+        return program
     closed = _computed_in_full(program, inputs)
-    chosen = _requested(program, everything=seed is not None) - closed
+    chosen -= closed
     if seed is not None and seed.relation not in chosen:
         return program
     if seed is None:
