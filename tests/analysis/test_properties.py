@@ -235,10 +235,10 @@ def test_a_thousand_rules_are_checked_and_resolved_quickly() -> None:
         copy = Program(
             relations=program.relations, rules=program.rules, directives=program.directives
         )
-        start = time.perf_counter()
+        start = time.process_time()
         assert not [d for d in check(copy) if d.severity == "error"]
         resolve_types(copy)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     # Half a second on a quiet machine; tests share theirs.
     assert best < 1.5, best
 
@@ -273,8 +273,8 @@ def test_a_thousand_rules_are_checked_and_resolved_quickly() -> None:
 )
 def test_hostile_programs_take_little_time(text: str) -> None:
     program = parse(text)
-    start = time.perf_counter()
+    start = time.process_time()
     if not any(d.severity == "error" for d in check(program)):
         resolve_types(program)
         strata(program)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0

@@ -60,6 +60,6 @@ def test_what_no_linear_matcher_has_is_refused(pattern: str) -> None:
 
 
 def test_a_catastrophic_pattern_is_no_catastrophe() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert not fits("(a+)+b", "a" * 20_000)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
