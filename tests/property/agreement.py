@@ -1,6 +1,9 @@
-"""What the property tests compare, and how often: `quick` in every run, `long` where marked slow."""
+"""What the property tests compare, and how often: `quick` in every run, `long` where marked slow;
+WHENCE_EXAMPLES says how many programs the long ones try."""
 
 from __future__ import annotations
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -14,7 +17,11 @@ Facts = dict[str, set[tuple[object, ...]]]
 
 _CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 quick = settings(max_examples=60, deadline=None, suppress_health_check=_CHECKS)
-long = settings(max_examples=3000, deadline=None, suppress_health_check=_CHECKS)
+long = settings(
+    max_examples=int(os.environ.get("WHENCE_EXAMPLES", "500")),
+    deadline=None,
+    suppress_health_check=_CHECKS,
+)
 
 
 def resolved(program: Program) -> Program:
