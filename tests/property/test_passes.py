@@ -13,6 +13,7 @@ from property.agreement import answers, long, quick, resolved
 from property.programs import INPUTS, Case, cases
 from whence.rewrite.pipeline import run_passes
 from whence.syntax.nodes import Atom, Constant, Directive, Pragma, Program, Wildcard
+from whence.syntax.souffle import parse, parse_goal
 
 Rows = set[tuple[object, ...]]
 
@@ -99,6 +100,42 @@ def test_every_pass_keeps_an_output(case: Case, data: st.DataObject) -> None:
 @given(cases(), st.data())
 def test_every_pass_keeps_the_answers_of_a_goal(case: Case, data: st.DataObject) -> None:
     check_goal_answered(case, data)
+
+
+STEPS = [
+    "e(x, y), p(y, z)",
+    "p(x, y), e(y, z)",
+    "e(y, x), p(y, z)",
+    "p(x, y), e(z, y), !v(z)",
+    "e(x, y), p(y, z), v(x)",
+    "p(x, y), e(y, z), v(x)",
+    "e(x, y), p(y, z), x != z",
+    "p(y, z), v(x), y = (x + 1) % 4",
+    "p(x, y), p(y, z)",
+    "p(z, x)",
+    "p(x, _), e(x, z)",
+    "e(x, w), p(w, y), e(y, z)",
+]
+
+
+@quick
+@given(
+    st.lists(st.sampled_from(STEPS), min_size=1, max_size=3),
+    st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=9),
+    st.sets(st.tuples(st.integers(0, 4))),
+    st.sampled_from(["p(1, x)", "p(x, 1)", "p(1, 2)", "p(2, 2)"]),
+    st.booleans(),
+)
+def test_goals_on_linear_and_other_recursions_are_answered(steps, edges, nodes, goal, more) -> None:
+    text = """.decl e(x: number, y: number)  .decl v(x: number)
+        .decl p(x: number, y: number)  p(x, y) :- e(x, y).\n"""
+    text += "p(1, 3). p(2, 0).\n" if more else ""
+    program = resolved(parse(text + "\n".join(f"p(x, z) :- {step}." for step in steps)))
+    facts = {"e": edges, "v": nodes}
+    asked = parse_goal(goal)
+    expected = matching(answers(program, facts)["p"], asked)
+    for name, after in changes(program, goal=asked, inputs={"e", "v"}):
+        assert matching(answers(after, facts)["p"], asked) == expected, f"{name}:\n{after}"
 
 
 @pytest.mark.slow

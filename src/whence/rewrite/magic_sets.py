@@ -12,23 +12,20 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from whence.rewrite.column_types import Schema, declare, relation_names
-from whence.rewrite.dependencies import INDIRECT, reachable, reads_of
 from whence.rewrite.prune import outputs, prune
 from whence.rewrite.reorder_body import order_body
-from whence.rewrite.terms import (
-    Names,
-    is_deterministic,
-    level_names,
-    names,
-    newly_bound,
-    rule_names,
-    term_kind,
+from whence.rewrite.restriction import (
+    computed_in_full,
+    facts_apart,
+    guard,
+    makes_values,
+    requested_relations,
+    seed_of,
 )
+from whence.rewrite.terms import level_names, names, newly_bound
 from whence.syntax.nodes import (
     Atom,
     Constant,
-    Constraint,
-    Kind,
     Literal,
     Nil,
     Program,
@@ -36,8 +33,6 @@ from whence.syntax.nodes import (
     Rule,
     Term,
     Variable,
-    Wildcard,
-    walk,
 )
 
 MAX_ADORNMENTS = 8
@@ -67,15 +62,17 @@ def magic_sets(
     @bf_path(x, y) :- @magic_bf_path(x), edge(x, y).
     @bf_path(x, z) :- @magic_bf_path(x), @bf_path(x, y), edge(y, z).
     """
-    seed = _seed(program, goal)
+    seed = seed_of(program, goal)
     roots = outputs(program) if goal is None else {goal.relation}
-    chosen = _requested(program, everything=seed is not None)
+    chosen = requested_relations(program, everything=seed is not None)
     if not chosen:
         return program
-    closed = _computed_in_full(program, inputs)
+    closed = computed_in_full(program, inputs)
     chosen -= closed
     if seed is not None and seed.relation not in chosen:
         return program
+    if seed is not None and _answers_only(program, seed):
+        seed = None
     if seed is None:
         roots = roots or {decl.name for decl in program.relations}
         chosen -= roots
@@ -91,56 +88,16 @@ def magic_sets(
     return prune(magic.result(), roots)
 
 
-def _seed(program: Program, goal: Atom | None) -> Atom | None:
-    """Return the goal with constants of the right kinds, unless it has none."""
-    if goal is None or not any(isinstance(arg, Constant) for arg in goal.args):
-        return None
-    schema = Schema(program)
-    args: list[Term] = []
-    attributes = (
-        schema.relations[goal.relation].attributes if goal.relation in schema.relations else ()
-    )
-    for position, arg in enumerate(goal.args):
-        if isinstance(arg, Constant) and arg.kind is None and position < len(attributes):
-            kind = schema.kind_of(attributes[position].type)
-            value = float(arg.value) if kind is Kind.FLOAT else arg.value
-            arg = Constant(value, kind, span=arg.span)
-        args.append(arg if isinstance(arg, Constant) else Wildcard(span=arg.span))
-    return Atom(goal.relation, tuple(args), span=goal.span)
-
-
-def _requested(program: Program, *, everything: bool) -> set[str]:
-    """Return the relations with rules that are to be restricted."""
-    derived = {rule.head.relation for rule in program.rules if rule.body}
-    named = {
-        name for p in program.pragmas if p.key == "magic-transform" for name in _listed(p.value)
-    }
-    if everything or "*" in named:
-        return derived
-    named.update(decl.name for decl in program.relations if "magic" in decl.qualifiers)
-    return derived & named
-
-
-def _listed(value: str) -> list[str]:
-    return [name.strip() for name in value.split(",")]
-
-
-def _computed_in_full(program: Program, inputs: Collection[str]) -> set[str]:
-    """Return the relations that must not be restricted, and all that they are computed from."""
-    seeds = {name for reads in reads_of(program, INDIRECT).values() for name in reads}
-    seeds.update(s.dominated.relation for s in program.subsumptions)
-    seeds.update(inputs)
-    seeds.update(d.relation for d in program.directives if d.action == "input")
-    seeds.update(d.name for d in program.relations if "no_magic" in d.qualifiers)
-    for pragma in program.pragmas:
-        if pragma.key == "magic-transform-exclude":
-            seeds.update(_listed(pragma.value))
-    seeds.update(
-        rule.head.relation
+def _answers_only(program: Program, seed: Atom) -> bool:
+    """Say whether the rules give nothing but what is asked, so that asking restricts nothing."""
+    return all(
+        all(
+            not isinstance(a, Constant) or a == b for a, b in zip(seed.args, head.args, strict=True)
+        )
         for rule in program.rules
-        if rule.body and not is_deterministic(rule.head, *rule.body)
+        for head in rule.heads
+        if head.relation == seed.relation
     )
-    return reachable(reads_of(program), seeds)
 
 
 Adornment: TypeAlias = str
@@ -205,11 +162,10 @@ class _Transformation:
             return rules
         name = f"@facts_{relation}"
         self._declare(name, self.schema.relations.get(relation))
-        self.rules.extend(replace(r, heads=(Atom(name, r.head.args),)) for r in facts)
-        args = tuple(Variable(f"_{i}") for i in range(len(facts[0].head.args)))
-        read = Rule((Atom(relation, args),), (Atom(name, args),), span=facts[0].span)
-        self.by_head[relation] = [read, *(rule for rule in rules if rule.body)]
-        return self.by_head[relation]
+        moved, rules = facts_apart(name, facts, [rule for rule in rules if rule.body])
+        self.rules.extend(moved)
+        self.by_head[relation] = rules
+        return rules
 
     def _declare(self, name: str, like: RelationDecl | None, known: Adornment = "") -> None:
         if like is not None and name not in self.declared:
@@ -250,8 +206,9 @@ class _Transformation:
         before: list[Literal] = []
         body = rule.body
         if adornment:
-            guard, equations = _guard(rule, adornment)
-            before.append(guard)
+            question = _question(head.relation, adornment)
+            asked, equations = guard(rule, adornment, question)
+            before.append(asked)
             body += equations
             head = Atom(_answer(head.relation, adornment), head.args, span=head.span)
         bound = set(names(*before))
@@ -266,7 +223,7 @@ class _Transformation:
                 literal, before = self._read(literal, bound - growing, before, rest, rule)
                 finite.update(bound_here, names(literal))
             elif not names(literal).keys().isdisjoint(growing) or (
-                _computes(literal) and not names(literal).keys() - set(bound_here) <= finite
+                makes_values(literal) and not names(literal).keys() - set(bound_here) <= finite
             ):
                 growing.update(bound_here)
             before.append(literal)
@@ -313,17 +270,6 @@ class _Transformation:
         return head
 
 
-def _computes(literal: Literal) -> bool:
-    """Say whether the literal makes new values.
-
-    Asking for values computed from what was asked could go on for ever, as from x for x + 1,
-    unless an atom of the body has them among its own.
-    """
-    return any(
-        not isinstance(node, Variable | Constant | Nil | Constraint) for node in walk(literal)
-    )
-
-
 def _question(relation: str, adornment: Adornment) -> str:
     return f"@magic_{adornment}_{relation}"
 
@@ -340,20 +286,3 @@ def _adornment(args: Iterable[Term], bound: Collection[str]) -> Adornment:
 
 def _is_bound(arg: Term, bound: Collection[str]) -> bool:
     return isinstance(arg, Variable) and arg.name in bound
-
-
-def _guard(rule: Rule, adornment: Adornment) -> tuple[Atom, tuple[Literal, ...]]:
-    """Return the atom of the questions that a rule may answer, and equations for its terms."""
-    supply = Names(rule_names(rule))
-    args: list[Term] = []
-    equations: list[Literal] = []
-    for arg, known in zip(rule.head.args, adornment, strict=True):
-        if known == "f":
-            continue
-        if not isinstance(arg, Variable | Constant | Nil):
-            variable = Variable(supply.fresh(), span=arg.span)
-            equations.append(Constraint("=", variable, arg, term_kind(arg), span=arg.span))
-            arg = variable
-        args.append(arg)
-    question = Atom(_question(rule.head.relation, adornment), tuple(args), span=rule.head.span)
-    return question, tuple(equations)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from whence.rewrite.factor_goal import factor_goal
 from whence.rewrite.flatten_terms import flatten_terms
 from whence.rewrite.inline import inline
 from whence.rewrite.lift_aggregates import lift_aggregates
@@ -46,6 +47,10 @@ def _unfold(program: Program, context: Context) -> Program:
     return unfold(program, context.roots, context.inputs or ()) if context.roots else program
 
 
+def _factor_goal(program: Program, context: Context) -> Program:
+    return factor_goal(program, context.goal, context.inputs or ())
+
+
 def _magic_sets(program: Program, context: Context) -> Program:
     if context.roots is None:
         return program
@@ -61,6 +66,7 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("simplify", lambda program, _: simplify(program)),
     ("prune", _prune),  # before those that cost more per rule
     ("unfold", _unfold),
+    ("factor_goal", _factor_goal),
     ("magic_sets", _magic_sets),
     ("reorder_body", lambda program, context: reorder_body(program, context.cardinalities)),
 )
