@@ -95,6 +95,18 @@ def test_unseen_keeps_exactly_what_is_not_there(scale: int) -> None:
     assert tuples(out[:kept]) == [t for t in tuples(batch) if t not in known]
 
 
+@given(batches(SMALL, 2), batches(SMALL, 2))
+def test_rows_are_found_by_their_tuples(found: list[Rows], asked: list[Rows]) -> None:
+    relation = Relation("r", 2)
+    for batch in found:
+        relation.insert(batch, batch.shape[0])
+    relation.settle()
+    have = tuples(relation.rows[: relation.size])
+    for batch in asked:
+        expected = [have.index(t) if t in have else -1 for t in tuples(batch)]
+        assert relation.find(batch).tolist() == expected
+
+
 def lists_of(index: Index, keys: Rows, rows: Rows, limit: int) -> list[list[int]]:
     """The row numbers that a probe finds for each key."""
     numbered = np.column_stack([rows, np.arange(rows.shape[0])])

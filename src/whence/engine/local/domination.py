@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engine.local.index import Index
-from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.kernels.joins import group_of
+from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.kernels.keyed import judge_pairs
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import Scope, compile_plan
@@ -24,8 +22,6 @@ class Dominator:
         self._relation = scope.relations[domination.relation]
         self._pairs: list[Rows] = []
         self._runners = [compile_plan(p, scope, Chunks(), self._collect) for p in domination.pairs]
-        # Tuples are all different, so the group of all columns is the row.
-        self._index = Index(tuple(range(self._relation.arity)), hashed=True)
 
     def _collect(self, pairs: Rows, n: int) -> None:
         self._pairs.append(pairs[:n].copy())
@@ -33,7 +29,6 @@ class Dominator:
     def bury(self) -> None:
         """Tombstone what is dominated now that the last round's rows are there."""
         relation = self._relation
-        self._index.extend(relation.rows, relation.mark)
         for runner in self._runners:
             rows = runner.source()
             for begin in range(0, rows.shape[0], CHUNK):
@@ -43,8 +38,8 @@ class Dominator:
             return
         found = np.concatenate(self._pairs)
         self._pairs.clear()
-        worse = self._rows(np.ascontiguousarray(found[:, : relation.arity]))
-        better = self._rows(np.ascontiguousarray(found[:, relation.arity :]))
+        worse = relation.find(np.ascontiguousarray(found[:, : relation.arity]))
+        better = relation.find(np.ascontiguousarray(found[:, relation.arity :]))
         different = worse != better
         worse, better = worse[different], better[different]
         newest = np.maximum(worse, better)
@@ -54,20 +49,3 @@ class Dominator:
         dead[: relation.dead.shape[0]] = relation.dead[: relation.size]
         judge_pairs(worse[order], better[order], dead)
         relation.bury(np.flatnonzero(dead))
-
-    def _rows(self, tuples: Rows) -> Ints:
-        index, out = self._index, np.empty(tuples.shape[0], dtype=np.int64)
-        slots = np.arange(tuples.shape[1], dtype=np.int64)
-        group_of(
-            tuples,
-            tuples.shape[0],
-            slots,
-            np.zeros_like(slots),
-            index.key_array,
-            index.table,
-            index.first,
-            index.shift,
-            self._relation.rows,
-            out,
-        )
-        return index.first[out].astype(np.int64)

@@ -12,6 +12,7 @@ from whence.engine.local.buffers import grown
 from whence.engine.local.index import Index
 from whence.engine.local.kernels import membership as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
+from whence.engine.local.kernels.joins import group_of
 from whence.engine.local.membership import Box, Membership, choose
 
 NO_FLAGS: Flags = np.zeros(0, dtype=np.uint8)
@@ -26,7 +27,19 @@ class TooManyRows(Exception):
 class Relation:
     """The tuples of one relation; `hint` is a range that its columns are expected to keep to."""
 
-    __slots__ = ("arity", "check", "dead", "hint", "indexes", "mark", "name", "old", "rows", "size")
+    __slots__ = (
+        "_whole",
+        "arity",
+        "check",
+        "dead",
+        "hint",
+        "indexes",
+        "mark",
+        "name",
+        "old",
+        "rows",
+        "size",
+    )
 
     def __init__(self, name: str, arity: int, hint: tuple[Ints, Ints] | None = None) -> None:
         self.name = name
@@ -39,6 +52,7 @@ class Relation:
         self.hint = hint
         self.check: Membership | None = None
         self.indexes: dict[tuple[int, ...], Index] = {}
+        self._whole: Index | None = None
 
     def insert(self, cand: Rows, n: int) -> int:
         """Append the first `n` candidates that are new; return how many were."""
@@ -81,6 +95,31 @@ class Relation:
             found = self.indexes[columns] = Index(columns)
         found.extend(self.rows, self.mark)
         return found
+
+    def find(self, tuples: Rows) -> Ints:
+        """Return the row number of each tuple, -1 for one that has none up to `mark`."""
+        if self._whole is None:
+            # Tuples are all different, so the group of all columns is the row.
+            self._whole = Index(tuple(range(self.arity)), hashed=True)
+        index = self._whole
+        index.extend(self.rows, self.mark)
+        groups = np.empty(tuples.shape[0], dtype=np.int64)
+        slots = np.arange(self.arity, dtype=np.int64)
+        group_of(
+            tuples,
+            tuples.shape[0],
+            slots,
+            np.zeros_like(slots),
+            index.key_array,
+            index.table,
+            index.first,
+            index.shift,
+            self.rows,
+            groups,
+        )
+        if index.groups == 0:
+            return groups
+        return np.where(groups < 0, -1, index.first[groups])
 
     @property
     def method(self) -> str:
