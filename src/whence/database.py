@@ -119,7 +119,8 @@ class Database:
         self._columns(atom.relation)
         evaluation = self._evaluation
         if evaluation is None:
-            evaluation = self._evaluate(session.compile(self._program, goal=atom))
+            compiled = session.compile(self._program, goal=atom, inputs=self._facts)
+            evaluation = self._evaluate(compiled)
         answers = match_goal(self._program, evaluation, atom)
         return Table(goal, answers.num_rows, lambda: answers)
 
@@ -130,7 +131,7 @@ class Database:
 
     def _evaluated(self) -> Evaluation:
         if self._evaluation is None:
-            compiled = session.compile(self._program, keep_all=True)
+            compiled = session.compile(self._program, keep_all=True, inputs=self._facts)
             self._evaluation = self._evaluate(compiled)
         return self._evaluation
 

@@ -6,7 +6,7 @@ libraries load when an engine is first asked for, not before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,17 +92,26 @@ def read_text(path: Path | str) -> str:
         ) from None
 
 
-def compile(program: Program, *, goal: Atom | None = None, keep_all: bool = False) -> Compiled:
+def compile(
+    program: Program,
+    *,
+    goal: Atom | None = None,
+    keep_all: bool = False,
+    inputs: Collection[str] | None = None,
+) -> Compiled:
     """Check, rewrite and plan a program.
 
     What no output needs is left out, unless `keep_all`; with a goal, what the goal does not need.
+    `inputs` are the relations that will be given facts: without it, those with `.input` and those
+    without rules.
     """
     found = check(program)
     raise_errors(found)
     if goal is not None:
         _check_goal(goal, program)
     resolved = resolve_types(program)
-    passes = (("resolve_types", resolved), *run_passes(resolved, goal=goal, keep_all=keep_all))
+    rewritten = run_passes(resolved, goal=goal, keep_all=keep_all, inputs=inputs)
+    passes = (("resolve_types", resolved), *rewritten)
     plan = build_plan(passes[-1][1])
     return Compiled(program, tuple(by_place(found)), passes, plan, goal)
 

@@ -38,7 +38,11 @@ def compile_program(program: Program, goal: str | None = None, *, quiet: bool = 
     from whence import session
     from whence.syntax.souffle import parse_goal
 
-    compiled = session.compile(program, goal=parse_goal(goal) if goal else None)
+    compiled = session.compile(
+        program,
+        goal=parse_goal(goal) if goal else None,
+        inputs={d.relation for d in program.directives if d.action == "input"},
+    )
     if not quiet:
         report(compiled.warnings)
     return compiled
