@@ -126,9 +126,7 @@ def _clip(text: str, column: int, width: int = 400) -> tuple[str, int]:
 
 def by_place(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the diagnostics in the order of their places, without repeats."""
-    return sorted(
-        dict.fromkeys(diagnostics), key=lambda d: (_file(d), d.span, d.code, d.message)
-    )
+    return sorted(dict.fromkeys(diagnostics), key=lambda d: (_file(d), d.span, d.code, d.message))
 
 
 def _file(diagnostic: Diagnostic) -> str:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks import bars, process, report
 from benchmarks.cases import CASES, PROGRAMS, Case
 from benchmarks.comparison import Result
@@ -19,7 +20,6 @@ from benchmarks.planning import many_rules
 from benchmarks.sizes import exponent
 from benchmarks.spelling import SPELLINGS, Spelling, names, prepare, program_text
 from benchmarks.startup import EXAMPLE
-
 from whence import session
 from whence.syntax.format import format_source
 

@@ -22,4 +22,6 @@ def test_importing_whence_does_not_load(heavy: str) -> None:
 
 
 def test_the_command_line_loads_no_engine_before_it_needs_one() -> None:
-    assert loaded_after("import whence.app.cli").isdisjoint({"numba", "pyspark", "pyarrow", "numpy", "lark"})
+    assert loaded_after("import whence.app.cli").isdisjoint(
+        {"numba", "pyspark", "pyarrow", "numpy", "lark"}
+    )
