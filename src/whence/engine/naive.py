@@ -12,6 +12,7 @@ from itertools import count
 from typing import TypeAlias, assert_never
 
 from whence.analysis.strata import strata
+from whence.analysis.traverse import level_names
 from whence.analysis.typesystem import TypeSystem
 from whence.functor import AGGREGATES, COMPARISONS, FUNCTORS, NEGATED, UserFunctors
 from whence.syntax.nodes import (
@@ -82,7 +83,7 @@ class _State:
                 (head.relation, row)
                 for rule in self.program.rules
                 if any(head.relation in before for head in rule.heads)
-                for scope in [level_names((*rule.heads, *rule.body))]
+                for scope in [names_of(*rule.heads, *rule.body)]
                 for found in self.solve(rule.body, {}, scope)
                 for head in rule.heads
                 if head.relation in before
@@ -112,7 +113,7 @@ class _State:
 
     def dominations(self, rule: Subsumption) -> Iterator[tuple[Row, Row]]:
         """Yield the pairs of a dominated and a dominating row."""
-        scope = level_names((rule.dominated, rule.dominating, *rule.body))
+        scope = names_of(rule.dominated, rule.dominating, *rule.body)
         rows = list(self.relations[rule.dominated.relation])
         for worse in rows:
             for given in self.unify(rule.dominated.args, worse, {}, scope):
@@ -242,7 +243,7 @@ class _State:
         """Return the aggregate over the distinct assignments of all variables of its body."""
         body = named_wildcards(term.body)
         shared = shared_names(term, scope)
-        inner = level_names((*body, *([term.target] if term.target else []))) | shared
+        inner = names_of(*body, *([term.target] if term.target else [])) | shared
         given = {name: found[name] for name in shared}
         solutions = {tuple(sorted(s.items())): s for s in self.solve(body, given, inner)}
         if term.target is None:
@@ -257,17 +258,9 @@ class _State:
 # ── names ────────────────────────────────────────────────────────────────────────────
 
 
-def level_names(nodes: Iterable[Term | Literal]) -> Names:
+def names_of(*nodes: Term | Literal) -> Names:
     """Return the names of the variables outside of aggregates."""
-    found = set()
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Variable):
-            found.add(node.name)
-        elif not isinstance(node, Aggregate):
-            pending.extend(children(node))
-    return frozenset(found)
+    return frozenset(level_names(*nodes))
 
 
 def shared_names(term: Aggregate, scope: Names) -> Names:

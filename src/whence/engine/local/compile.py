@@ -9,7 +9,11 @@ that cannot be written either, in a temporary folder of this process.
 
 from __future__ import annotations
 
+import atexit
+import functools
+import hashlib
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable
@@ -64,14 +68,10 @@ def compile_kernels() -> None:
     with _lock:
         if not _kernels or _kernels[-1].compiled is not None or "WHENCE_INTERPRET" in os.environ:
             return
-        folder = cache_folder()
-        if folder is not None:
-            # Numba reads the variable when it is imported.
-            os.environ["NUMBA_CACHE_DIR"] = str(folder)
         import numba
 
-        if folder is not None:
-            setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010
+        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        _set_cache(numba, str(cache_folder()))
         helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
         helpers: dict[FunctionType, object] = {f: helper(f) for f in _inlined}
         for function in [*_inlined, *(k.function for k in _kernels)]:
@@ -83,16 +83,37 @@ def compile_kernels() -> None:
         compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
         for made in _kernels:
             made.compiled = compiler(made.function)
+        _set_cache(numba, before)  # the rest of the process keeps its own setting
 
 
-def cache_folder() -> Path | None:
-    """Return the folder to force on Numba, or None where its own choice (beside the code) works."""
-    if "NUMBA_CACHE_DIR" in os.environ or _writable(Path(__file__).parent / "__pycache__"):
-        return None
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    if _writable(base / "whence" / "kernels"):
-        return base / "whence" / "kernels"
-    return Path(tempfile.mkdtemp(prefix="whence-kernels-"))
+def _set_cache(numba: Any, folder: str) -> None:
+    numba.config.CACHE_DIR = folder
+
+
+def cache_folder() -> Path:
+    """Return the folder for machine code: one for each state of the kernels' source.
+
+    Numba's own check, the time and size of one file, would not see a change in another file, nor
+    one in an installed file whose time is always the same.
+    """
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    bases = [Path(__file__).parent / "__pycache__", home / "whence"]
+    if "NUMBA_CACHE_DIR" in os.environ:
+        bases.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
+    for base in bases:
+        if _writable(base / _digest()):
+            return base / _digest()
+    folder = Path(tempfile.mkdtemp(prefix="whence-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def _digest() -> str:
+    source = hashlib.sha256()
+    for path in sorted((Path(__file__).parent / "kernels").glob("*.py")):
+        source.update(path.read_bytes())
+    return f"kernels-{source.hexdigest()[:16]}"
 
 
 def _writable(folder: Path) -> bool:

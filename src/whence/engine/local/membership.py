@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.engine.local.buffers import advise_huge, reserve
 from whence.engine.local.kernels import membership as kernels
+from whence.engine.local.kernels.dictionary import intern_rows
 from whence.engine.local.kernels.hashing import Ints, Rows, Words
 
 BITMAP_FLOOR = 4 << 20
@@ -147,7 +148,8 @@ class Hashed:
     def insert(self, cand: Rows, begin: int, end: int, rows: Rows, size: int) -> tuple[int, int]:
         shift = 65 - self.table.shape[0].bit_length()
         room = int(self.table.shape[0] * MAX_LOAD) - size
-        return kernels.insert_hashed(cand, begin, end, self.table, shift, max(room, 0), rows, size)
+        found = np.empty(end, dtype=np.int64)
+        return intern_rows(cand, begin, end, self.table, shift, max(room, 0), rows, size, found)
 
     def unseen(self, cand: Rows, n: int, out: Rows) -> int:
         # A slot may become visible before its row is, so a concurrent look would not be safe.

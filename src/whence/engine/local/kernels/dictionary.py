@@ -1,4 +1,4 @@
-"""Dictionaries: rows to numbers."""
+"""Rows to numbers, by hashing: for dictionaries, and for relations that nothing else fits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def intern_rows(
     size: int,
     ids: Ints,
 ) -> tuple[int, int]:
-    """Find or append each row and write its number; stops when `room` rows are new."""
+    """Find or append each row and write its number; stops when `room` rows are new.
+
+    Slots of the table hold a fingerprint of the hash and the number of a row.
+    """
     width = cand.shape[1]
     mask = table.shape[0] - 1
     down = np.uint64(shift)

@@ -1,4 +1,4 @@
-"""Is this tuple new? Kernels of the three duplicate checks."""
+"""Is this tuple new? Kernels of the duplicate checks."""
 
 from __future__ import annotations
 
@@ -111,45 +111,6 @@ def insert_packed(
             table[slot] = mark
             for c in range(width):
                 rows[size, c] = cand[i, c]
-            size += 1
-    return end, size
-
-
-@kernel
-def insert_hashed(
-    cand: Rows, begin: int, end: int, table: Ints, shift: int, room: int, rows: Rows, size: int
-) -> tuple[int, int]:
-    """Append the candidates that no row equals; table slots hold a fingerprint and a row number."""
-    width = cand.shape[1]
-    mask = table.shape[0] - 1
-    down = np.uint64(shift)
-    last = size + room
-    for i in range(begin, end):
-        h = hash_row(cand, i, width)
-        slot = np.int64(h >> down)
-        finger = (np.int64(h) & FINGER) << np.int64(32)
-        new = True
-        while True:
-            have = table[slot]
-            if have == 0:
-                break
-            if (have >> np.int64(32)) << np.int64(32) == finger:
-                r = (have & np.int64(0xFFFFFFFF)) - 1
-                same = True
-                for c in range(width):
-                    if rows[r, c] != cand[i, c]:
-                        same = False
-                        break
-                if same:
-                    new = False
-                    break
-            slot = (slot + 1) & mask
-        if new:
-            if size == last:
-                return i, size
-            for c in range(width):
-                rows[size, c] = cand[i, c]
-            table[slot] = finger | (size + 1)
             size += 1
     return end, size
 

@@ -1,0 +1,75 @@
+"""When kernels are compiled, and where their machine code is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whence.engine.local import compile as kernels
+
+CLOSURE = """
+import sys
+import whence
+db = whence.Database(threads=2)
+db.load('''
+.decl edge(x: number, y: number)
+.decl path(x: number, y: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+''')
+n = int(sys.argv[1])
+db.insert("edge", [(i * 10**12, (i + 1) * 10**12) for i in range(n)])
+print(len(db["path"]), "numba" in sys.modules)
+"""
+
+
+def closure(nodes: int, **variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSURE, str(nodes)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
+    )
+    return done.stdout.strip()
+
+
+def test_a_small_evaluation_does_without_numba() -> None:
+    assert closure(20) == "210 False"
+
+
+def test_kernels_are_compiled_in_the_middle_of_an_evaluation_that_grows() -> None:
+    assert closure(120) == "7260 True"
+
+
+def test_kernels_can_be_kept_interpreted() -> None:
+    assert closure(80, WHENCE_INTERPRET="1") == "3240 False"
+
+
+def test_machine_code_lies_beside_the_code_where_that_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    beside = Path(kernels.__file__).parent
+    assert kernels.cache_folder().parent.parent == beside
+    monkeypatch.setattr(kernels, "_writable", lambda folder: beside not in folder.parents)
+    assert kernels.cache_folder().parent == tmp_path / "whence"
+    monkeypatch.setattr(kernels, "_writable", lambda folder: False)
+    last = kernels.cache_folder()
+    assert last.is_dir()
+    assert last.name.startswith("whence-kernels-")
+
+
+def test_the_setting_of_the_process_is_left_alone() -> None:
+    code = (
+        "import numba; numba.config.CACHE_DIR = 'mine'\n"
+        "from whence.engine.local.warm import prepare_kernels\n"
+        "prepare_kernels(); print(numba.config.CACHE_DIR)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "mine"
