@@ -245,3 +245,18 @@ def test_a_subsumption_may_not_care_about_a_column() -> None:
         e(_, a) <= e(_, b) :- a <= b."""
     )
     assert db["e"].rows() == [(1, 2)]
+
+
+def test_floats_in_records_are_written_in_full() -> None:
+    db = database(
+        """.type P = [x: float, n: number]
+        .decl p(x: P)
+        .decl q(x: float)
+        q(x) :- p([x, _])."""
+    )
+    db.insert("p", [((0.1, 1),), ((1e300, 2),)])
+    assert set(db["q"]) == {(0.1,), (1e300,)}
+    assert db["p"].rows() == [("[0.10000000000000001, 1]",), ("[1.0000000000000001e+300, 2]",)]
+    with pytest.raises(DataError, match="expected a number"):
+        db.insert("p", [("[0.5, 1_0]",)])
+        _ = db["p"]

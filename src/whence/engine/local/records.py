@@ -66,7 +66,7 @@ class RecordText:
             case Kind.UNSIGNED:
                 return str(wrap_unsigned(code))
             case Kind.FLOAT:
-                return f"{bits_float(code):g}"
+                return f"{bits_float(code):.17g}"  # enough to read the same float again
             case Kind.SYMBOL:
                 return self._values.symbols.text(code)
             case _:
@@ -82,6 +82,8 @@ class RecordText:
     def scalar_code(self, type_: str, text: str) -> int:
         """Return the code of a field's text; ValueError when it is not of its type."""
         kind = self._kinds[type_]
+        if kind is not Kind.SYMBOL and "_" in text:  # Python's digit separator is nobody else's
+            raise ValueError(text)
         match kind:
             case Kind.SYMBOL:
                 return self._values.code(Constant(text, kind))
