@@ -230,3 +230,14 @@ def test_a_dictionary_outgrows_its_first_table() -> None:
     values = np.arange(0, 10**9, 10**4, dtype=np.int64).reshape(-1, 1)
     assert (dictionary.encode(values) == np.arange(len(values))).all()
     assert (dictionary.encode(values[::-1].copy()) == np.arange(len(values))[::-1]).all()
+
+
+def test_the_headroom_of_an_index_ends_where_numbers_end() -> None:
+    least = -(2**63)
+    rows = np.array([[least + 40 - i] for i in range(41)], dtype=np.int64)
+    index = Index((0,))
+    for size in range(1, 42):
+        index.extend(rows, size)
+    assert index.dense
+    assert index.lo == least
+    assert index.count[:41].tolist() == [1] * 41

@@ -73,7 +73,7 @@ class Index:
                 lo, hi = min(lo, self.lo), max(hi, self.lo + have - 1)
                 # Headroom on the side that moved, so that a creeping range is not copied each time.
                 lo, hi = (
-                    (lo - have if lo < self.lo else lo),
+                    (max(lo - have, -(1 << 63)) if lo < self.lo else lo),
                     (hi + have if hi >= self.lo + have else hi),
                 )
             if hi - lo >= 4 * end + 65536:
