@@ -260,3 +260,42 @@ def test_floats_in_records_are_written_in_full() -> None:
     with pytest.raises(DataError, match="expected a number"):
         db.insert("p", [("[0.5, 1_0]",)])
         _ = db["p"]
+
+
+@pytest.mark.parametrize("order", ["b < a", "b >= a"])
+def test_a_nan_is_neither_better_nor_worse(order: str) -> None:
+    db = database(
+        f""".decl e(k: number, v: float)
+        .decl best(k: number, v: float)
+        e(1, 0.0). e(1, 5.0). e(2, 1.0).
+        best(k, v) :- e(k, v).
+        best(k, v / v) :- e(k, v).
+        best(k, w) :- best(k, v), e(k, w), v = v.
+        best(k, a) <= best(k, b) :- {order}."""
+    )
+    values = {1: "0.0" if "<" in order else "5.0", 2: "1.0"}
+    expected = [(1, values[1]), (1, "nan"), (2, values[2])]
+    assert [(k, str(v)) for k, v in db["best"]] == expected
+
+
+def test_a_better_value_for_a_known_key_is_no_further_tuple() -> None:
+    db = database(
+        """.decl best(k: number, v: number)
+        best(1, 1000).
+        best(k, v - 1) :- best(k, v), v > 0.
+        best(k, a) <= best(k, b) :- b < a.""",
+        limits=Limits(max_tuples=10),
+    )
+    assert db["best"].rows() == [(1, 0)]
+
+
+@pytest.mark.parametrize("step", ["x - 1", "x + 1"])
+def test_keys_may_creep_to_the_end_of_the_numbers(step: str) -> None:
+    end, start = (-(2**63), -(2**63) + 40) if "-" in step else (2**63 - 1, 2**63 - 41)
+    db = database(
+        f""".decl p(x: number, z: number)
+        .decl s(x: number)
+        s({start}). p({start}, 7).
+        p({step}, z) :- p(x, _), s(y), p(y, z), x != {end}."""
+    )
+    assert len(db["p"]) == 41

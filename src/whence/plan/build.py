@@ -69,8 +69,13 @@ def _is_plain_fact(rule: Rule) -> bool:
     return rule.is_fact and all(isinstance(a, Constant | Nil) for a in rule.head.args)
 
 
-def plan_stratum(stratum: Stratum, cardinalities: Cardinalities) -> StratumPlan:
-    """Return the rule plans of a stratum, its bodies ordered for these sizes."""
+def plan_stratum(
+    stratum: Stratum, cardinalities: Cardinalities, *, keyed: bool = True
+) -> StratumPlan:
+    """Return the rule plans of a stratum, its bodies ordered for these sizes.
+
+    Without `keyed` every subsumption is a domination, whatever its form.
+    """
     recursive = set(stratum.relations) if stratum.recursive else set()
     once: list[RulePlan] = []
     versions: list[tuple[Rule, int]] = []
@@ -86,11 +91,11 @@ def plan_stratum(stratum: Stratum, cardinalities: Cardinalities) -> StratumPlan:
             once.append(_plan_rule(rule, None, (), cardinalities))
     keyed_names = {s.dominated.relation for s in stratum.subsumptions}
     repeated = [_delta_plan(r, i, recursive, keyed_names, cardinalities) for r, i in versions]
-    keyed = keyed_relations(stratum.subsumptions, repeated)
+    best = keyed_relations(stratum.subsumptions, repeated) if keyed else {}
     dominations = tuple(
         _domination(s, recursive, cardinalities)
         for s in stratum.subsumptions
-        if s.dominated.relation not in keyed
+        if s.dominated.relation not in best
     )
     return StratumPlan(
         stratum.number,
@@ -98,7 +103,7 @@ def plan_stratum(stratum: Stratum, cardinalities: Cardinalities) -> StratumPlan:
         stratum.recursive,
         tuple(once),
         tuple(repeated),
-        tuple(keyed.items()),
+        tuple(best.items()),
         dominations,
     )
 

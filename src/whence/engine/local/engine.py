@@ -21,7 +21,7 @@ from whence.engine.local.fixpoint import Fixpoint, relation_sizes
 from whence.engine.local.folds import Folds
 from whence.engine.local.guard import Guard, peak_bytes
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.keyed import KeyedRelation
+from whence.engine.local.keyed import KeyedRelation, Unordered
 from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
 from whence.engine.local.rules import Scope
@@ -31,7 +31,7 @@ from whence.functor.user import UserFunctors
 from whence.functor.values import Array
 from whence.plan.build import plan_stratum
 from whence.plan.classes import column_classes
-from whence.plan.nodes import Plan, Stratum
+from whence.plan.nodes import Plan, Stratum, StratumPlan
 from whence.syntax.nodes import Atom, Constant, Kind, RelationDecl
 
 
@@ -104,13 +104,13 @@ class LocalEvaluation:
             self.stats.prepare_seconds = prepare_kernels()
         self._columns = Columns(column_classes(program), self._kinds, values, rows)
         self._inputs = rows
-        self.relations: dict[str, Relation] = {
-            d.name: Relation(d.name, d.arity, self._columns.ranges(d.name, d.arity))
-            for d in program.relations
-        }
+        self.relations: dict[str, Relation] = {d.name: self._relation(d) for d in program.relations}
         declared = {f.name: f for f in program.functors}
         self._context = Context(values, declared, kinds, functors)
         self.stats.load_seconds = time.perf_counter() - started - self.stats.prepare_seconds
+
+    def _relation(self, decl: RelationDecl) -> Relation:
+        return Relation(decl.name, decl.arity, self._columns.ranges(decl.name, decl.arity))
 
     def run(self, limits: Limits, threads: int, observer: Observer | None) -> None:
         """Evaluate all strata."""
@@ -137,7 +137,28 @@ class LocalEvaluation:
         pool: ThreadPoolExecutor | None,
         observer: Observer | None,
     ) -> None:
-        plan = plan_stratum(stratum, self._sizes(stratum))
+        tuples = guard.tuples
+        try:
+            plan = plan_stratum(stratum, self._sizes(stratum))
+            self._run_plan(stratum, plan, guard, threads, pool, observer)
+        except Unordered:  # rare enough to begin again
+            guard.tuples, guard.stopped = tuples, False
+            for name in stratum.relations:
+                self.relations[name] = self._relation(self._decls[name])
+            plan = plan_stratum(stratum, self._sizes(stratum), keyed=False)
+            self._run_plan(stratum, plan, guard, threads, pool, observer)
+        for name in stratum.relations:
+            self._inputs.pop(name, None)
+
+    def _run_plan(
+        self,
+        stratum: Stratum,
+        plan: StratumPlan,
+        guard: Guard,
+        threads: int,
+        pool: ThreadPoolExecutor | None,
+        observer: Observer | None,
+    ) -> None:
         for name, keyed in plan.keyed:
             self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
         self._load(stratum, guard)
@@ -166,7 +187,7 @@ class LocalEvaluation:
             facts.setdefault(fact.relation, []).append(fact)
         for name in stratum.relations:
             relation = self.relations[name]
-            rows = self._inputs.pop(name, None)
+            rows = self._inputs.get(name)
             if rows is not None:
                 guard.tuples += relation.insert(rows, rows.shape[0])
             if name in facts:

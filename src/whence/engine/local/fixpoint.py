@@ -12,11 +12,12 @@ from whence.engine.base import Observer, Round
 from whence.engine.local.domination import Dominator
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
+from whence.engine.local.keyed import KeyedRelation
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.parallel import ParallelRule
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
-from whence.plan.nodes import RulePlan, StratumPlan
+from whence.plan.nodes import Probe, RulePlan, Step, StratumPlan
 
 PARALLEL_ROWS = 2 * CHUNK
 """A rule that starts from fewer rows runs in the calling thread."""
@@ -96,9 +97,15 @@ class Fixpoint:
             dominator.bury()
 
     def _compile(self, plan: RulePlan) -> _Rule:
-        return _Rule(
-            compile_plan(plan, self._scope, self._chunks[0], self._sink(plan.head.relation))
-        )
+        serial = compile_plan(plan, self._scope, self._chunks[0], self._sink(plan.head.relation))
+        return _Rule(serial, not any(map(self._probes_changing_rows, plan.steps)))
+
+    def _probes_changing_rows(self, step: Step) -> bool:
+        """Say whether another thread may change several columns of a row while the step reads it."""
+        if not isinstance(step, Probe) or step.relation not in self._plan.relations:
+            return False
+        found = self._scope.relations[step.relation]
+        return isinstance(found, KeyedRelation) and len(found.keyed.key) + 1 < found.arity
 
     def _sink(self, name: str) -> Callable[[Rows, int], None]:
         relation, guard = self._scope.relations[name], self._guard
@@ -116,7 +123,7 @@ class Fixpoint:
         n = rows.shape[0]
         if n == 0:
             return
-        if n >= PARALLEL_ROWS and self._pool is not None:
+        if n >= PARALLEL_ROWS and self._pool is not None and rule.shareable:
             if rule.parallel is None:
                 rule.parallel = ParallelRule(
                     rule.serial.plan,
@@ -142,6 +149,7 @@ class _Rule:
     """A rule compiled for the calling thread and, once it pays, for all of them."""
 
     serial: Runner
+    shareable: bool
     parallel: ParallelRule | None = None
 
 

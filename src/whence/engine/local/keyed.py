@@ -14,7 +14,12 @@ from whence.plan.nodes import Keyed
 from whence.syntax.nodes import Kind
 
 _DENSE_FLOOR = 1 << 20
+_NAN = int(np.array(np.nan).view(np.int64))
 _ORDER = {Kind.NUMBER: 0, Kind.UNSIGNED: 1, Kind.FLOAT: 2}
+
+
+class Unordered(Exception):
+    """A value is neither better nor worse than any other, so a key may have several best rows."""
 
 
 class KeyedRelation(Relation):
@@ -53,23 +58,25 @@ class KeyedRelation(Relation):
         return "key → row table" if self._box is not None else "hashed keys"
 
     def insert(self, cand: Rows, n: int) -> int:
-        """Merge the first `n` candidates; return how many rows are new or better."""
+        """Merge the first `n` candidates; return how many keys are new."""
         if n == 0:
             return 0
+        if self.keyed.kind is Kind.FLOAT and bool((cand[:n, self.keyed.value] == _NAN).any()):
+            raise Unordered
         if self.size + n > MAX_ROWS:
             raise TooManyRows(self.name)
-        before = self._changed
+        before = self.size
         room = self.size + n
         self.rows = grown(self.rows, self.size, room)
         self._stamp = _wider(self._stamp, self.size, room)
         self._frontier = grown(self._frontier, self._changed, self._changed + n)
-        if before == 0 and self.size == 0 and self._box is None:
+        if before == 0 and self._box is None:
             self._choose_table(cand, 0, n)
         done = self._merge(cand, 0, n)
         while done < n:
             self._choose_table(cand, done, n)
             done = self._merge(cand, done, n)
-        return self._changed - before
+        return self.size - before
 
     def _merge(self, cand: Rows, begin: int, end: int) -> int:
         k = self.keyed
