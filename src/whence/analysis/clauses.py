@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias, TypeVar
 
-from whence.analysis.traverse import has_aggregate, map_inside, map_level
+from whence.analysis.traverse import has_aggregate, map_level
 from whence.diagnostics import Diagnostic, ProgramError, Span
 from whence.functor.comparison import NEGATED
 from whence.syntax.nodes import (
@@ -199,8 +199,9 @@ def flatten_aggregates(node: NodeT) -> NodeT:
 def _flatten(node: Term | Literal) -> Term | Literal:
     if not isinstance(node, Aggregate):
         return node
-    node = map_inside(node, _flatten)
-    bodies = alternatives(node.body, node.span)
+    if node.target is not None:
+        node = replace(node, target=map_level(node.target, _flatten))
+    bodies = alternatives(node.body, node.span)  # flattens the aggregates inside, once
     return replace(node, body=bodies[0]) if len(bodies) == 1 else node
 
 

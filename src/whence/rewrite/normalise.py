@@ -148,14 +148,16 @@ def _name_wildcards(rule: Rule) -> Rule:
 def flatten_aggregates(node: NodeT) -> NodeT:
     """Return the node with the bodies of its aggregates flat, or a disjunction of flat bodies."""
     if any(isinstance(inner, Aggregate) for inner in walk(node)):
-        return transform(node, _flatten_body)
+        return transform(node, _flatten_body, Aggregate)
     return node
 
 
 def _flatten_body(node: Term | Literal) -> Term | Literal:
     if not isinstance(node, Aggregate):
         return node
-    return replace(node, body=one_of(alternatives(node.body, node.span)))
+    target = None if node.target is None else transform(node.target, _flatten_body, Aggregate)
+    # The alternatives of the body are flat through and through: aggregates inside are done once.
+    return replace(node, target=target, body=one_of(alternatives(node.body, node.span)))
 
 
 def one_of(bodies: Iterable[Flat]) -> Flat:
