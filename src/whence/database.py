@@ -11,8 +11,10 @@ from whence import session
 from whence.answers import match_goal
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
 from whence.engine.base import Evaluation, Limits, Observer, Stats
-from whence.facts.directives import load_inputs
+from whence.facts.directives import concat_facts, load_inputs
+from whence.facts.records import NotARecord
 from whence.facts.schema import Column, arrow_schema, columns_of, truths
+from whence.facts.tables import plain_strings
 from whence.functor.user import UserFunctors
 from whence.syntax.nodes import Kind, Program
 from whence.syntax.souffle import parse_goal
@@ -136,9 +138,7 @@ class Database:
         return self._evaluation
 
     def _evaluate(self, compiled: session.Compiled) -> Evaluation:
-        import pyarrow as pa
-
-        inputs = {name: pa.concat_tables(tables) for name, tables in self._facts.items()}
+        inputs = {name: concat_facts(tables) for name, tables in self._facts.items()}
         return session.evaluate(
             compiled,
             inputs,
@@ -181,7 +181,7 @@ def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Tab
 
     schema = arrow_schema(columns)
     try:
-        table = _arrow(columns, rows)
+        table = _arrow(relation, columns, rows)
         if not columns:
             return truths(table.num_rows)
         if table.num_columns != len(columns):
@@ -192,44 +192,65 @@ def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Tab
         table = table.rename_columns(names)
         if any(column.null_count for column in table.columns):
             raise _wrong(relation, "a fact has no empty values")
-        return table.cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as e:
+        table = plain_strings(table).cast(schema)
+        table.validate(full=True)  # other libraries let any bytes through as strings
+        _check_records(relation, table, columns)
+        return table
+    except (pa.ArrowException, OverflowError, UnicodeError) as e:
         raise _wrong(relation, str(e).splitlines()[0].lower()) from None
 
 
-def _arrow(columns: tuple[Column, ...], rows: object) -> pa.Table:
+def _check_records(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> None:
+    for index, column in enumerate(columns):
+        if column.kind is Kind.RECORD:
+            for text in table.column(index).unique().to_pylist():
+                try:
+                    column.parse(text)
+                except NotARecord as fault:
+                    shown = text if len(text) <= 60 else f"{text[:60]}…"
+                    what = f"`{shown}` is no record of type `{column.type}`: {fault.wanted} "
+                    raise _wrong(
+                        relation, f"{what}expected at character {fault.offset + 1}"
+                    ) from None
+
+
+def _arrow(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(rows, pa.Table):
         return rows
+    if hasattr(rows, "iloc") and hasattr(rows, "columns"):  # pandas, whose stream has the index
+        if not rows.columns.is_unique:
+            raise _wrong(relation, "two columns have the same name")
+        return pa.Table.from_pandas(rows, preserve_index=False)
     if hasattr(rows, "__arrow_c_stream__"):
         return pa.table(rows)
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
     if isinstance(rows, Mapping):
-        return pa.table(dict(rows))
-    if hasattr(rows, "columns") and hasattr(rows, "dtypes"):
-        return pa.Table.from_pandas(rows, preserve_index=False)
+        if any(not isinstance(v, Iterable) or isinstance(v, str | bytes) for v in rows.values()):
+            raise _wrong(relation, "a column is a sequence of values")
+        return pa.table({str(name): column for name, column in rows.items()})
     if hasattr(rows, "__array__") and not isinstance(rows, list | tuple):
         import numpy
 
         array = numpy.asarray(rows)
         if array.ndim != 2:
-            raise _wrong("", f"an array of facts has 2 dimensions, not {array.ndim}")
+            raise _wrong(relation, f"an array of facts has 2 dimensions, not {array.ndim}")
         names = [str(i) for i in range(array.shape[1])]
         return pa.table([array[:, i] for i in range(array.shape[1])], names=names)
-    return _from_tuples(columns, rows)
+    return _from_tuples(relation, columns, rows)
 
 
-def _from_tuples(columns: tuple[Column, ...], rows: object) -> pa.Table:
+def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
     import pyarrow as pa
 
     if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
-        raise _wrong("", f"facts come as rows, not as {type(rows).__name__}")
+        raise _wrong(relation, f"facts come as rows, not as {type(rows).__name__}")
     listed = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in rows]
     for row in listed:
         if len(row) != len(columns):
-            raise _wrong("", f"{row!r} has {len(row)} values for {len(columns)} columns")
+            raise _wrong(relation, f"{row!r} has {len(row)} values for {len(columns)} columns")
     if not columns:
         return truths(len(listed))
     values = list(zip(*listed, strict=True)) or [()] * len(columns)
@@ -237,6 +258,11 @@ def _from_tuples(columns: tuple[Column, ...], rows: object) -> pa.Table:
         [_record_text(v) for v in column] if spec.kind is Kind.RECORD else list(column)
         for column, spec in zip(values, columns, strict=True)
     ]
+    for column, spec in zip(arrays, columns, strict=True):
+        if spec.kind in (Kind.NUMBER, Kind.UNSIGNED):
+            for v in column:
+                if isinstance(v, float) and not v.is_integer():  # Arrow would cut the fraction off
+                    raise _wrong(relation, f"{v!r} is no {spec.kind.value}")
     schema = arrow_schema(columns)
     return pa.table(
         [pa.array(a, type=f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
@@ -244,14 +270,36 @@ def _from_tuples(columns: tuple[Column, ...], rows: object) -> pa.Table:
 
 
 def _record_text(value: object) -> str:
-    """Return a record given as a tuple, list or None in Soufflé's notation."""
-    if value is None:
-        return "nil"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_record_text(v) for v in value)}]"
-    return str(value)
+    """Return a record given as a tuple, list or None in Soufflé's notation.
+
+    >>> _record_text((1, ("a", None)))
+    '[1, [a, nil]]'
+    """
+    parts: list[str] = []
+    pending: list[object] = [value]  # a stack of our own: lists nest deeply
+    while pending:
+        item = pending.pop()
+        if isinstance(item, _Mark):
+            parts.append(item)
+        elif item is None:
+            parts.append("nil")
+        elif isinstance(item, list | tuple):
+            parts.append("[")
+            pending.append(_Mark("]"))
+            for place in range(len(item) - 1, -1, -1):
+                pending.append(item[place])
+                if place:
+                    pending.append(_Mark(", "))
+        else:
+            parts.append(str(item))
+    return "".join(parts)
+
+
+class _Mark(str):
+    """Punctuation, among values that may be texts themselves."""
+
+    __slots__ = ()
 
 
 def _wrong(relation: str, what: str) -> DataError:
-    where = f" for `{relation}`" if relation else ""
-    return DataError(Diagnostic("W0654", f"these facts{where} do not fit: {what}"))
+    return DataError(Diagnostic("W0654", f"these facts for `{relation}` do not fit: {what}"))

@@ -115,9 +115,10 @@ class Table:
             for row in self._cells()
         )
         rest = len(self) - _SHOWN
+        plural = "" if len(self) == 1 else "s"
         note = f"<p>… and {rest:,} more</p>" if rest > 0 else ""
         return (
-            f"<table><caption>{html.escape(self.name)}: {len(self):,} tuples</caption>"
+            f"<table><caption>{html.escape(self.name)}: {len(self):,} tuple{plural}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
         )
 

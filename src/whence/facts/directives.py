@@ -80,13 +80,14 @@ def load_inputs(
             errors.extend(error.diagnostics)
     if errors:
         raise DataError(*errors)
-    return {name: _concat(tables) for name, tables in loaded.items()}
+    return {name: concat_facts(tables) for name, tables in loaded.items()}
 
 
-def _concat(tables: list[pa.Table]) -> pa.Table:
+def concat_facts(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables, also where there are no columns to concatenate."""
     import pyarrow as pa
 
-    if len(tables) > 1 and not tables[0].num_columns:
+    if not tables[0].num_columns:
         return max(tables, key=lambda table: table.num_rows)
     return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
 

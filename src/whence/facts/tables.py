@@ -39,6 +39,28 @@ def conform(table: pa.Table, columns: Sequence[Column], layout: Layout, bad: Bad
     return sound.cast(arrow_schema(columns))
 
 
+def plain_strings(table: pa.Table) -> pa.Table:
+    """Return the table with the values that dictionaries stand for."""
+    import pyarrow as pa
+
+    return pa.Table.from_arrays(
+        [_plain_strings(column) for column in table.columns], names=table.column_names
+    )
+
+
+def _plain_strings(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        return array
+    kind = array.type.value_type
+    if kind != pa.string_view():
+        return array.cast(kind)
+    # Arrow cannot look up in a dictionary of views, which is how polars keeps categories.
+    found = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in array.chunks]
+    return pa.chunked_array(found, pa.string())
+
+
 def unconform(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
     """Return the table to write: a relation without columns becomes one column of truths."""
     import pyarrow as pa
@@ -76,8 +98,7 @@ def _convert(array: pa.ChunkedArray, column: Column, bad: BadRows) -> pa.Chunked
     import pyarrow.compute as pc
 
     wanted = arrow_type(column.kind)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = _plain_strings(array)
     given = array.type
     text = pa.types.is_string(given) or pa.types.is_large_string(given) or given == pa.string_view()
     number = pa.types.is_integer(given) or pa.types.is_floating(given)
