@@ -101,7 +101,7 @@ class Fixpoint:
         return _Rule(serial, not any(map(self._probes_changing_rows, plan.steps)))
 
     def _probes_changing_rows(self, step: Step) -> bool:
-        """Say whether another thread may change several columns of a row while the step reads it."""
+        """Say whether other threads may change several columns of a row that the step reads."""
         if not isinstance(step, Probe) or step.relation not in self._plan.relations:
             return False
         found = self._scope.relations[step.relation]

@@ -34,32 +34,41 @@ class RecordText:
         return [self._print(type_, int(code), known) for code in codes]
 
     def _print(self, type_: str, code: int, known: dict[tuple[str, int], str]) -> str:
-        """Print inner records first, with a stack of our own: lists nest deeply."""
-        pending = [(type_, code)]
-        while pending:
-            top = pending[-1]
-            if top in known:
-                pending.pop()
-                continue
-            if top[1] == NIL:
-                known[top] = "nil"
-                continue
-            types = self._fields[top[0]]
-            parts = self._values.unpack(np.array([top[1]], dtype=np.int64), len(types))[0]
-            inner = [
-                (t, int(c))
-                for t, c in zip(types, parts, strict=True)
-                if self._kinds[t] is Kind.RECORD and (t, int(c)) not in known
-            ]
-            if inner:
-                pending.extend(inner)
-                continue
-            texts = [
-                known[t, int(c)] if self._kinds[t] is Kind.RECORD else self._scalar(t, int(c))
-                for t, c in zip(types, parts, strict=True)
-            ]
-            known[top] = f"[{', '.join(texts)}]"
+        """Print a record, and remember it and its fields: what a list is made of is long too.
+
+        Remembering more than that would take memory in the square of a list's length.
+        """
+        if (type_, code) not in known:
+            for field in self._parts(type_, code) if code != NIL else ():
+                if self._kinds[field[0]] is Kind.RECORD and field not in known:
+                    known[field] = self._text(*field, known)
+            known[type_, code] = self._text(type_, code, known)
         return known[type_, code]
+
+    def _text(self, type_: str, code: int, known: Mapping[tuple[str, int], str]) -> str:
+        """Print from left to right with a stack of our own: lists nest deeply."""
+        texts: list[str] = []
+        pending: list[tuple[str, int] | str] = [(type_, code)]
+        while pending:
+            top = pending.pop()
+            if isinstance(top, str):
+                texts.append(top)
+            elif self._kinds[top[0]] is not Kind.RECORD:
+                texts.append(self._scalar(*top))
+            elif top in known or top[1] == NIL:
+                texts.append(known.get(top, "nil"))
+            else:
+                texts.append("[")
+                pending.append("]")
+                for place, part in enumerate(reversed(self._parts(*top))):
+                    pending += [", ", part] if place else [part]
+        return "".join(texts)
+
+    def _parts(self, type_: str, code: int) -> list[tuple[str, int]]:
+        """Return the fields of a record, each with its type."""
+        types = self._fields[type_]
+        codes = self._values.unpack(np.array([code], dtype=np.int64), len(types))[0]
+        return list(zip(types, codes.tolist(), strict=True))
 
     def _scalar(self, type_: str, code: int) -> str:
         match self._kinds[type_]:
@@ -88,9 +97,11 @@ class RecordText:
             case Kind.SYMBOL:
                 return self._values.code(Constant(text, kind))
             case Kind.FLOAT:
-                return self._values.code(Constant(float(text), kind))
+                read = float.fromhex if "x" in text.lower() else float
+                return self._values.code(Constant(read(text), kind))
             case _:
-                value = int(text)
+                base = {"0x": 16, "0b": 2}.get(text.lstrip("+-")[:2].lower(), 10)
+                value = int(text, base)
                 low, high = (0, 1 << 64) if kind is Kind.UNSIGNED else (-(1 << 63), 1 << 63)
                 if not low <= value < high:
                     raise ValueError(text)
