@@ -48,6 +48,15 @@ def test_an_array_of_the_wrong_kind_or_length_is_a_fault(kind: Kind, value: obje
         functor.array(kind, 1, one)
 
 
+def test_half_a_character_is_a_fault() -> None:
+    for array in (False, True):
+        functor = UserFunctors().add(
+            "f", lambda x: ["\ud800"] if x is one else "\ud800", array=array
+        )
+        with pytest.raises(FunctorFault, match="not Unicode"):
+            functor["f"].array(S, 1, one)
+
+
 def test_an_exception_is_a_fault_that_names_the_functor() -> None:
     functor = UserFunctors().add("f", lambda x: 1 // x)["f"]
     with pytest.raises(FunctorFault, match="`f` failed: ZeroDivisionError"):

@@ -87,6 +87,10 @@ def _wrong(name: str, kind: Kind, value: object) -> FunctorFault:
 
 def _checked(name: str, kind: Kind, value: object) -> Value:
     if kind is Kind.SYMBOL and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # half a character, which no file could hold
+            raise FunctorFault(f"functor `{name}` returned text that is not Unicode") from None
         return str(value)
     if kind is Kind.FLOAT and isinstance(value, (int, float, np.integer, np.floating)):
         return canonical_float(float(value))
