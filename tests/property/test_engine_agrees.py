@@ -5,11 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from property.agreement import answers, long, quick, resolved
 from property.programs import Case, Features, cases
 from whence.session import compile, evaluate
 from whence.syntax.nodes import Program
+from whence.syntax.souffle import parse
 
 ALL = Features(floats=True)
 TYPES = {"number": pa.int64(), "float": pa.float64(), "symbol": pa.string(), "Pair": pa.string()}
@@ -59,3 +61,28 @@ def test_the_embedded_engine_agrees_with_the_definition(case: Case) -> None:
 @given(cases(ALL))
 def test_the_embedded_engine_agrees_with_the_definition_on_many_programs(case: Case) -> None:
     check_engine(case)
+
+
+COSTS = """
+.decl e(x: number, y: number, c: number, d: number)
+.decl s(x: number)
+.decl near(x: number, c: number) btree_delete
+near(x, 0) :- s(x).
+near(y, c + w) :- near(x, c), e(x, y, w, _).
+near(x, c) <= near(x, b) :- b < c.
+.decl good(x: number, c: number, d: number) btree_delete
+good(x, 0, 0) :- s(x).
+good(y, c + v, d + w) :- good(x, c, d), e(x, y, v, w).
+good(x, a, b) <= good(x, c, d) :- c <= a, d <= b.
+.decl wide(x: number, y: number, c: number) btree_delete
+wide(x, y, c) :- e(x, y, c, _).
+wide(x, z, min(c, d)) :- wide(x, y, c), wide(y, z, d).
+wide(x, y, c) <= wide(x, y, d) :- c < d.
+"""
+NODE = st.integers(0, 4)
+
+
+@quick
+@given(st.sets(st.tuples(NODE, NODE, NODE, NODE), max_size=8), st.sets(st.tuples(NODE)))
+def test_recursion_through_subsumption_agrees_with_the_definition(edges, starts) -> None:
+    check_engine(Case(parse(COSTS), {"e": edges, "s": starts}))

@@ -10,6 +10,7 @@ from whence.rewrite.factor_goal import factor_goal
 from whence.rewrite.flatten_terms import flatten_terms
 from whence.rewrite.inline import inline
 from whence.rewrite.lift_aggregates import lift_aggregates
+from whence.rewrite.linearise import linearise
 from whence.rewrite.magic_sets import magic_sets
 from whence.rewrite.normalise import normalise
 from whence.rewrite.prune import outputs, prune
@@ -43,6 +44,10 @@ def _prune(program: Program, context: Context) -> Program:
     return prune(program, context.roots, context.inputs) if context.roots else program
 
 
+def _linearise(program: Program, context: Context) -> Program:
+    return program if context.inputs is None else linearise(program, context.inputs)
+
+
 def _unfold(program: Program, context: Context) -> Program:
     return unfold(program, context.roots, context.inputs or ()) if context.roots else program
 
@@ -65,6 +70,7 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("flatten_terms", lambda program, _: flatten_terms(program)),
     ("simplify", lambda program, _: simplify(program)),
     ("prune", _prune),  # before those that cost more per rule
+    ("linearise", _linearise),
     ("unfold", _unfold),
     ("factor_goal", _factor_goal),
     ("magic_sets", _magic_sets),
