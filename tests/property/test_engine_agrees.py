@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from property.agreement import answers, long, quick, resolved
+from property.agreement import (
+    answers,
+    derived_relation,
+    goal_of,
+    long,
+    matching,
+    quick,
+    resolved,
+)
 from property.programs import Case, Features, cases
+from whence.engine.base import Evaluation
 from whence.session import compile, evaluate
 from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse
@@ -45,15 +54,30 @@ def check_engine(case: Case) -> None:
     inputs = {name: table(program, name, rows) for name, rows in case.facts.items()}
     evaluation = evaluate(compile(program, keep_all=True), inputs)
     for name, rows in expected.items():
-        columns = evaluation.table(name).to_pydict().values()
-        found = set(zip(*columns, strict=True))
-        assert found == {tuple(map(text, row)) for row in rows}, name
+        assert rows_of(evaluation, name) == {tuple(map(text, row)) for row in rows}, name
 
 
 @quick
 @given(cases(ALL))
 def test_the_embedded_engine_agrees_with_the_definition(case: Case) -> None:
     check_engine(case)
+
+
+def rows_of(evaluation: Evaluation, name: str) -> set[tuple[object, ...]]:
+    return set(zip(*evaluation.table(name).to_pydict().values(), strict=True))
+
+
+@quick
+@given(cases(ALL), st.data())
+def test_the_embedded_engine_answers_goals(case: Case, data: st.DataObject) -> None:
+    program = case.program
+    relation = derived_relation(data, program)
+    rows = answers(resolved(program), case.facts)[relation]
+    goal = goal_of(data, program, relation, rows)
+    inputs = {name: table(program, name, rows) for name, rows in case.facts.items()}
+    compiled = compile(program, goal=goal, inputs=inputs)
+    found = matching(rows_of(evaluate(compiled, inputs), relation), goal)
+    assert found == {tuple(map(text, row)) for row in matching(rows, goal)}
 
 
 @pytest.mark.slow

@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from property.agreement import answers, long, quick, resolved
+from property.agreement import (
+    answers,
+    derived_relation,
+    goal_of,
+    long,
+    matching,
+    quick,
+    resolved,
+)
 from property.programs import INPUTS, Case, cases
 from whence.rewrite.pipeline import run_passes
-from whence.syntax.nodes import Atom, Constant, Directive, Pragma, Program, Wildcard
+from whence.syntax.nodes import Directive, Pragma, Program
 from whence.syntax.souffle import parse, parse_goal
-
-Rows = set[tuple[object, ...]]
 
 
 def changes(program: Program, **options: object) -> Iterator[tuple[str, Program]]:
@@ -25,11 +31,6 @@ def changes(program: Program, **options: object) -> Iterator[tuple[str, Program]
         if after != before:
             yield name, after
         before = after
-
-
-def derived_relation(data: st.DataObject, program: Program) -> str:
-    names = {head.relation for rule in program.rules for head in rule.heads}
-    return data.draw(st.sampled_from(sorted(names)))
 
 
 def check_all_kept(case: Case) -> None:
@@ -49,28 +50,6 @@ def check_output_kept(case: Case, data: st.DataObject) -> None:
     expected = answers(program, case.facts)[output]
     for name, after in changes(program, inputs=set(case.facts)):
         assert answers(after, case.facts)[output] == expected, f"{name} changes it:\n{after}"
-
-
-def goal_of(data: st.DataObject, program: Program, relation: str, rows: Rows) -> Atom:
-    """A goal with constants, mostly one that has answers."""
-    attributes = program.relation(relation).attributes
-    row = data.draw(st.sampled_from(sorted(rows, key=repr) or [(0,) * len(attributes)]))
-    args = [
-        Constant(value, None) if a.type == "number" and data.draw(st.booleans()) else Wildcard()
-        for a, value in zip(attributes, row, strict=True)
-    ]
-    return Atom(relation, tuple(args))
-
-
-def matching(rows: Rows, goal: Atom) -> Rows:
-    return {
-        row
-        for row in rows
-        if all(
-            not isinstance(arg, Constant) or arg.value == value
-            for arg, value in zip(goal.args, row, strict=True)
-        )
-    }
 
 
 def check_goal_answered(case: Case, data: st.DataObject) -> None:
