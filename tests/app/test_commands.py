@@ -201,3 +201,11 @@ def test_progress_shows_stratum_round_and_tuples(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "stratum 1/2 path" in captured.err
+
+
+@pytest.mark.parametrize("command", [["query"], ["plan", "--goal"]])
+def test_an_empty_goal_is_a_mistake(good: Path, command: list[str]) -> None:
+    first, *option = command
+    ended = whence(first, good, *option, "")
+    assert ended.code == 1
+    assert "error[W0101]: unexpected end of the text" in ended.err

@@ -208,3 +208,62 @@ def test_output_to_a_full_device_is_an_error(closure: Path) -> None:
     ended = whence("run", closure, "-F", closure.parent / "facts")
     assert ended.code == 3
     assert "no space left" in ended.err
+
+
+def started(*args: object, **streams: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "whence", *map(str, args)]
+    return subprocess.Popen(command, text=True, **streams)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_termination_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "wide.dl").write_text(
+        ".decl n(x: number)\n.decl a(x: number, y: number)\n.output a\n"
+        "n(0). n(x + 1) :- n(x), x < 1500.\na(x, y) :- n(x), n(y)."
+    )
+    out = tmp_path / "out"
+    process = started("run", tmp_path / "wide.dl", "-D", out, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (out.exists() and files(out)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode in (143, 0)
+    assert not out.exists() or set(files(out)) == {"a.csv"}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"]])
+def test_a_full_stdout_is_an_error_without_a_traceback(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        process = started(*arguments, stdout=full, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (3, "error[W0612]: no space left on device\n\n")
+
+
+def test_closed_streams_are_empty_ones(closure: Path) -> None:
+    command = f"'{sys.executable}' -m whence run - -D - <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], timeout=60).returncode == 0
+
+
+def test_a_pipe_may_be_an_output(closure: Path) -> None:
+    folder = closure.parent
+    command = f"'{sys.executable}' -m whence run {closure} -F {folder}/facts -D {folder}/out"
+    found = subprocess.run(
+        ["sh", "-c", f"{command} --stats /dev/stdout | cat"], capture_output=True, timeout=60
+    )
+    assert json.loads(found.stdout)["relations"]["path"]["tuples"] == 3
+
+
+def test_a_size_or_a_number_of_threads_may_be_absurd(closure: Path) -> None:
+    huge = "9" * 400
+    options = ("--max-memory", f"{huge}G", "--timeout", f"{huge}h", "--threads", 10**8)
+    ended = whence("run", closure, "-F", closure.parent / "facts", "-D", "-", *options)
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("what", [".input", ".output"])
+def test_a_file_name_has_no_null_character(tmp_path: Path, what: str) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(f'.decl a(x: number)\n{what} a(filename="a\0b")\n')
+    ended = whence("run", program, "-F", tmp_path, "-D", tmp_path)
+    assert ended.code == 1
+    assert "error[W0611]: no file has a name with a null character" in ended.err

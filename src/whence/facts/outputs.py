@@ -48,7 +48,9 @@ class Outputs:
     @contextlib.contextmanager
     def open(self, path: Path, *, span: Span = NOWHERE) -> Iterator[BinaryIO]:
         """Give a stream to write the file to; it is complete when the block ends."""
-        target = Path(os.path.realpath(path))
+        # A link to a pipe, as /dev/stdout may be, leads to no path.
+        special = path.exists() and not path.is_file() and not path.is_dir()
+        target = path if special else Path(os.path.realpath(path))
         if target in self._staged:
             raise _unwritable(path, "two outputs have this name", span)
         try:
@@ -56,7 +58,6 @@ class Outputs:
                 raise IsADirectoryError(f"`{path}` is a directory")
             self._make_folder(target.parent)
             # A device or a pipe cannot be renamed to, so its bytes wait in the temporary folder.
-            special = target.exists() and not target.is_file()
             folder = None if special else target.parent
             handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=folder)
             staged = self._staged[target] = Path(name)
@@ -121,7 +122,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold an interrupt back until the block ends.
+    """Hold an interrupt or a termination back until the block ends.
 
     A signal mask would not do: with other threads about, one of them takes the signal.
     """
@@ -129,10 +130,14 @@ def _uninterrupted() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
     if came:
-        raise KeyboardInterrupt
+        signal.raise_signal(came[0])

@@ -56,7 +56,7 @@ def input_place(
     decl = program.relation(directive.relation)
     # The annotation of a fact stands in one more last column, which a plain run passes over.
     spare = tuple(range(decl.arity)) if decl.provenance is not None else ()
-    return Place(form, folder / name, _layout(directive, decl.arity, spare))
+    return Place(form, _path(directive, folder, name), _layout(directive, decl.arity, spare))
 
 
 def output_place(
@@ -71,7 +71,14 @@ def output_place(
     if form in FORMATS and form != "file":
         suffix = f".{form}"
     name = directive.get("filename") or f"{directive.relation}{suffix}"
-    return Place(form, Path(directive.get("output-dir") or out_dir) / name, layout)
+    folder = Path(directive.get("output-dir") or out_dir)
+    return Place(form, _path(directive, folder, name), layout)
+
+
+def _path(directive: Directive, folder: Path, name: str) -> Path:
+    if "\0" in name or "\0" in str(folder):
+        raise _wrong(directive, "no file has a name with a null character")
+    return folder / name
 
 
 def _form(directive: Directive, known: tuple[str, ...], filename: str, warn: Warn | None) -> str:

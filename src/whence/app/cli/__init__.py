@@ -6,6 +6,8 @@ Commands import what they need when they run, so that `whence --help` and short 
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Annotated, Final
@@ -15,6 +17,7 @@ import typer
 from whence import __version__
 from whence.app.cli.check import check
 from whence.app.cli.fmt import fmt
+from whence.app.cli.outcome import TERMINATED, reported
 from whence.app.cli.plan import plan
 from whence.app.cli.query import query
 from whence.app.cli.repl import repl
@@ -67,4 +70,15 @@ def _settings(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        with reported():
+            try:
+                app()
+            finally:
+                sys.stdout.flush()
+    except typer.Exit as end:
+        sys.exit(end.exit_code)

@@ -45,7 +45,8 @@ def parse_size(text: str) -> int:
     if found is None:
         raise typer.BadParameter(f"`{text}` is not a size such as 512M or 2G")
     number, unit, _ = found.groups()
-    return int(float(number) * 1024 ** " kmgt".index(unit.lower() or " "))
+    size = float(number) * 1024 ** " kmgt".index(unit.lower() or " ")
+    return int(min(size, 2.0**62))  # more than any machine has
 
 
 def parse_duration(text: str) -> float:

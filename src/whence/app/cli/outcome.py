@@ -1,7 +1,7 @@
 """How a command ends: every error a user can cause becomes a message and an exit code.
 
 0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, 4 a limit was reached,
-130 interrupted, 141 the reader of our output went away.
+130 interrupted, 141 the reader of our output went away, 143 terminated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from whence.diagnostics import DataError, Diagnostic, LimitError, WhenceError
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
 
 
 @contextlib.contextmanager
@@ -30,7 +31,7 @@ def reported() -> Iterator[None]:
         report(error.diagnostics)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # The interpreter flushes stdout once more at exit; give it somewhere to go.

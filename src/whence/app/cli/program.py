@@ -40,7 +40,7 @@ def compile_program(program: Program, goal: str | None = None, *, quiet: bool = 
 
     compiled = session.compile(
         program,
-        goal=parse_goal(goal) if goal else None,
+        goal=None if goal is None else parse_goal(goal),
         inputs={d.relation for d in program.directives if d.action == "input"},
     )
     if not quiet:

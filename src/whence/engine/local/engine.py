@@ -34,6 +34,9 @@ from whence.plan.classes import column_classes
 from whence.plan.nodes import Plan, Stratum, StratumPlan
 from whence.syntax.nodes import Atom, Constant, Kind, RelationDecl
 
+MAX_THREADS = 256
+"""More than this are not started, however many are asked for."""
+
 
 class LocalEngine:
     """Evaluates in this process; `values` may be shared with other evaluations."""
@@ -58,7 +61,7 @@ class LocalEngine:
         """Return the relations of the plan over the inputs."""
         values = self._values if self._values is not None else Values()
         evaluation = LocalEvaluation(plan, inputs, values, self._functors)
-        workers = max(1, threads if threads is not None else os.cpu_count() or 1)
+        workers = min(max(1, threads if threads is not None else os.cpu_count() or 1), MAX_THREADS)
         try:
             evaluation.run(limits, workers, observer)
         except TooManyRows as error:
