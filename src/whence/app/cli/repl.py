@@ -87,7 +87,10 @@ def _history(interactive: bool) -> Iterator[None]:
     if not interactive:
         yield
         return
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    if not os.path.isabs(state):  # in a container the user may have no home
+        yield
+        return
     file = Path(state) / "whence" / "history"
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

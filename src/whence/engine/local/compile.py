@@ -10,6 +10,7 @@ that cannot be written either, in a temporary folder of this process.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import hashlib
 import os
@@ -96,8 +97,10 @@ def cache_folder() -> Path:
     Numba's own check, the time and size of one file, would not see a change in another file, nor
     one in an installed file whose time is always the same.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    bases = [Path(__file__).parent / "__pycache__", home / "whence"]
+    bases = [Path(__file__).parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # in a container the user may have no home
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+        bases.append(home / "whence")
     if "NUMBA_CACHE_DIR" in os.environ:
         bases.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
     for base in bases:
