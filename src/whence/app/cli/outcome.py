@@ -34,13 +34,24 @@ def reported() -> Iterator[None]:
         print("interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # The interpreter flushes stdout once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _settle_stdout()
         raise typer.Exit(BROKEN_PIPE) from None
     except MemoryError:
         report([Diagnostic("W0703", "the machine has no more memory for this")])
         raise typer.Exit(LimitError.exit_code) from None
     except OSError as error:
         what = f"`{error.filename}`: " if error.filename else ""
+        _settle_stdout()
         report([Diagnostic("W0612", f"{what}{(error.strerror or str(error)).lower()}")])
         raise typer.Exit(DataError.exit_code) from None
+
+
+def _settle_stdout() -> None:
+    """Let what is left in the buffer of a stdout that takes no more go nowhere.
+
+    The interpreter flushes stdout once more at exit, and would end with a message of its own.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
