@@ -161,6 +161,25 @@ def unseen_bitmap(
     """Copy the candidates that may be new; those outside the box may be."""
     width = cand.shape[1]
     m = 0
+    if width == 2:
+        lo0, lo1 = lo[0], lo[1]
+        span0, span1 = np.uint64(span[0]), np.uint64(span[1])
+        stride0 = stride[0]
+        for i in range(n):
+            a = cand[i, 0]
+            b = cand[i, 1]
+            d0 = a - lo0
+            d1 = b - lo1
+            # Written always, counted only when new: a branch here is mispredicted too often.
+            out[m, 0] = a
+            out[m, 1] = b
+            if np.uint64(d0) >= span0 or np.uint64(d1) >= span1:
+                m += 1
+            else:
+                key = d0 * stride0 + d1
+                seen = (bits[key >> S6] >> np.uint64(key & LOW6)) & ONE
+                m += 1 - np.int64(seen)
+        return m
     for i in range(n):
         key = np.int64(0)
         inside = True
