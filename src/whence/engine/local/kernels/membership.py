@@ -160,7 +160,7 @@ def unseen_bitmap(
 ) -> int:
     """Copy the candidates that may be new; those outside the box may be."""
     width = cand.shape[1]
-    m = 0
+    m = np.int64(0)
     if width == 2:
         lo0, lo1 = lo[0], lo[1]
         span0, span1 = np.uint64(span[0]), np.uint64(span[1])
@@ -179,7 +179,7 @@ def unseen_bitmap(
                 key = d0 * stride0 + d1
                 seen = (bits[key >> S6] >> np.uint64(key & LOW6)) & ONE
                 m += 1 - np.int64(seen)
-        return m
+        return int(m)
     for i in range(n):
         key = np.int64(0)
         inside = True
@@ -192,7 +192,7 @@ def unseen_bitmap(
             for c in range(width):
                 out[m, c] = cand[i, c]
             m += 1
-    return m
+    return int(m)
 
 
 @kernel
