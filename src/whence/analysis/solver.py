@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -91,23 +92,37 @@ class Solver:
     # ── solving ──────────────────────────────────────────────────────────────────────
 
     def solve(self) -> None:
-        """Apply the constraints over and over, until nothing changes."""
+        """Apply the constraints, and again those whose slots changed, until nothing changes."""
         if not self._others:
             return  # the others have been applied when they were stated
         types, system = self.types, self.system
         constraints = [constraint for constraint, _ in self._others]
-        below = [(slot, type_, ~system.below(type_)) for slot, type_, _, _ in self._below]
-        for _ in range(_SWEEPS):
-            before = types.copy()
-            for constraint in constraints:
-                constraint.apply(types, system)
-            if types == before:
+        below: dict[int, list[tuple[int, int]]] = {}
+        for slot, type_, _, _ in self._below:
+            below.setdefault(slot, []).append((type_, ~system.below(type_)))
+        watching: dict[int, list[_Constraint]] = {}
+        for constraint in constraints:
+            for slot in constraint.slots:
+                watching.setdefault(slot, []).append(constraint)
+        pending = deque(constraints)
+        waiting = set(map(id, constraints))
+        for _ in range(_SWEEPS * len(constraints)):
+            if not pending:
                 return
-            for slot, type_, others in below:
-                if types[slot] & others:
-                    self._narrow(slot, type_)
-            # To and fro: a chain of equations is followed in two sweeps, whichever way it runs.
-            constraints.reverse()
+            constraint = pending.popleft()
+            waiting.discard(id(constraint))
+            before = [types[slot] for slot in constraint.slots]
+            constraint.apply(types, system)
+            for slot, known in zip(constraint.slots, before, strict=True):
+                if types[slot] == known:
+                    continue
+                for type_, others in below.get(slot, ()):
+                    if types[slot] & others:
+                        self._narrow(slot, type_)
+                for other in watching[slot]:
+                    if id(other) not in waiting:
+                        waiting.add(id(other))
+                        pending.append(other)
 
     def _narrow(self, slot: int, type_: int) -> None:
         types = self.types[slot]
