@@ -70,8 +70,16 @@ class Database:
             added = session.read_program(program)
         elif isinstance(program, str):
             added = session.parse(program)
-        else:
+        elif isinstance(program, Program):
             added = program
+        else:
+            raise UsageError(
+                Diagnostic(
+                    "W0808",
+                    f"a program is not loaded from {type(program).__name__}",
+                    hint="give its text, the `pathlib.Path` of its file, or a `Program`",
+                )
+            )
         whole = _joined(self._program, added)
         session.compile(whole, keep_all=True)
         stated = replace(whole, directives=added.directives)
@@ -151,7 +159,7 @@ class Database:
 
     def _columns(self, relation: str) -> tuple[Column, ...]:
         if relation not in self:
-            like = nearest(relation, self)
+            like = nearest(str(relation), self)
             raise UsageError(
                 Diagnostic(
                     "W0804",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from whence.database import Database
-from whence.diagnostics import DataError
+from whence.diagnostics import DataError, UsageError
 
 PROGRAM = """
 .type List = [head: number, tail: List]
@@ -85,3 +85,11 @@ def test_what_does_not_fit_is_refused_at_once(db: Database, relation: str, rows:
     with pytest.raises(DataError, match=f"these facts for `{relation}` do not fit"):
         db.insert(relation, rows)
     assert db[relation].rows() == []
+
+
+def test_what_is_no_program_and_no_relation_is_refused() -> None:
+    db = Database()
+    with pytest.raises(UsageError, match="W0808"):
+        db.load(5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no relation `3`"):
+        _ = db[3]  # type: ignore[index]
