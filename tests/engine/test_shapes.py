@@ -10,7 +10,10 @@ import pytest
 from whence.database import Database
 from whence.diagnostics import DataError, LimitError
 from whence.engine.base import Limits
+from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import resident_bytes
+from whence.engine.local.operators import CHUNK
+from whence.engine.local.parallel import ParallelRule
 
 COUNT_UP = ".decl c(x: number)\nc(0).\nc(x + 1) :- c(x)."
 CLOSURE = """
@@ -89,16 +92,32 @@ def test_an_empty_relation_is_no_obstacle() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads_do_not_change_the_answer(threads: int) -> None:
-    rng = np.random.default_rng(3)
-    edges = rng.integers(0, 400, (1600, 2))
-    db = database(CLOSURE, threads=threads)
-    db.insert("edge", edges)
-    reach = np.zeros((400, 400), dtype=bool)
+@pytest.mark.parametrize(
+    ("spread", "method"), [(1, "bitmap"), (2**20, "packed keys"), (2**45, "hashed rows")]
+)
+def test_threads_do_not_change_the_answer(
+    threads: int, spread: int, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared: list[int] = []
+    run = ParallelRule.run
+    monkeypatch.setattr(
+        ParallelRule, "run", lambda rule, rows: (shared.append(len(rows)), run(rule, rows))
+    )
+    # What is computed with is not renumbered, so the spread stays.
+    computed = ".decl n(x: number)\nn(x + y) :- edge(x, y)."
+    db = database(CLOSURE + computed, threads=threads)
+    edges = np.random.default_rng(3).integers(0, 800, (2400, 2))
+    db.insert("edge", edges * spread)
+    reach = np.zeros((800, 800), dtype=bool)
     reach[edges[:, 0], edges[:, 1]] = True
-    for middle in range(400):
+    for middle in range(800):
         reach |= np.outer(reach[:, middle], reach[middle])
-    assert np.array_equal(db["path"].to_numpy(), np.argwhere(reach))
+    assert np.array_equal(db["path"].to_numpy(), np.argwhere(reach) * spread)
+    evaluation = db._evaluated()
+    assert isinstance(evaluation, LocalEvaluation)
+    assert evaluation.method("path") == method
+    # With one thread none are shared out; with more, several chunks at a time are.
+    assert (max(shared, default=0) > 2 * CHUNK) is (threads > 1)
 
 
 @pytest.mark.parametrize("spread", [1, 10**12], ids=["dense", "sparse"])

@@ -1,7 +1,7 @@
-"""Memory that grows without moving: small arrays double, large ones live in a reserved mapping.
+"""Memory that seldom moves as it grows: small arrays double, large ones live in a reserved mapping.
 
 A mapping is reserved far larger than needed and costs memory only where it is touched, so a
-relation of any size grows without a copy and without a moment at which it exists twice.
+relation grows sixteenfold before it has to be copied.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ import numpy as np
 F = TypeVar("F", bound=Callable[..., object])
 
 WORK_WORTH_COMPILING = 2000
-"""Rows after which compiled kernels pay for their loading; an interpreted one takes 5 to 10 µs."""
+"""Rows after which compiled kernels pay for their loading; an interpreted one takes 5 to 11 µs."""
 
 
 class Kernel:
