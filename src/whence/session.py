@@ -27,6 +27,7 @@ from whence.rewrite.pipeline import run_passes
 from whence.rewrite.resolve_types import resolve_types
 from whence.syntax.nodes import Atom, Program
 from whence.syntax.souffle import parse
+from whence.view.base import STRATEGIES, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +41,7 @@ __all__ = [
     "compile",
     "evaluate",
     "explain_plan",
+    "maintain",
     "parse",
     "read_program",
     "read_text",
@@ -183,6 +185,35 @@ def _check_functors(program: Program, functors: UserFunctors | None) -> None:
                 for f in missing
             )
         )
+
+
+def maintain(
+    program: Program | Compiled,
+    inputs: Mapping[str, pa.Table] | None = None,
+    *,
+    strategy: str = STRATEGIES[0],
+    limits: Limits = Limits(),
+    threads: int | None = None,
+    observer: Observer | None = None,
+    functors: UserFunctors | None = None,
+) -> View:
+    """Return the relations of the program, kept current under batches of base facts.
+
+    Facts in the program's text are base facts to begin with, as the inputs are.
+    """
+    from whence.view.definition import define
+
+    if strategy not in STRATEGIES:
+        raise UsageError(
+            Diagnostic(
+                "W0809",
+                f"there is no way to maintain a view called `{strategy}`",
+                hint=f"one of {', '.join(STRATEGIES)}",
+            )
+        )
+    compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
+    _check_functors(compiled.plan.program, functors)
+    return define(compiled.plan, inputs or {}, _engine("local", functors), limits, threads)
 
 
 def explain_plan(compiled: Compiled) -> str:
