@@ -201,7 +201,7 @@ def maintain(
 
     Facts in the program's text are base facts to begin with, as the inputs are.
     """
-    from whence.view.definition import define
+    from whence.view.live import LiveView
 
     if strategy not in STRATEGIES:
         raise UsageError(
@@ -213,7 +213,15 @@ def maintain(
         )
     compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
     _check_functors(compiled.plan.program, functors)
-    return define(compiled.plan, inputs or {}, _engine("local", functors), limits, threads)
+    return LiveView(
+        compiled.passes[-1][1],
+        inputs or {},
+        strategy=strategy,
+        limits=limits,
+        threads=threads,
+        observer=observer,
+        functors=functors,
+    )
 
 
 def explain_plan(compiled: Compiled) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from whence.diagnostics import Diagnostic, Span
 from whence.syntax.nodes import (
     Atom,
     Constant,
@@ -29,6 +30,8 @@ class Version(Enum):
     ALL = ""
     OLD = "old "
     DELTA = "Δ"
+    BEFORE = "before "
+    """As it was before the transaction; only live relations know."""
 
 
 Operand: TypeAlias = Variable | Constant
@@ -59,6 +62,8 @@ class Probe:
     version: Version
     key: Key
     takes: Takes
+    below: str | None = None
+    """A variable that the ranks of the rows must be below; only live relations have ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class Exists:
     version: Version
     key: Key
     negated: bool
+    below: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,39 @@ class Keyed:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Only the rows that are best in their group can matter; those that are equally good all do."""
+
+    key: tuple[int, ...]
+    value: int
+    kind: Kind
+    greatest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """An assumption: all values of a column of a relation are above zero."""
+
+    relation: str
+    column: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Columns of a recursive relation that grow with each round while nothing tests them.
+
+    `free` are the columns on which no rule of the recursion depends. Those of `certain` are among
+    them: once round a cycle, a value there is another one, and so on for ever.
+    """
+
+    relation: str
+    free: tuple[int, ...]
+    certain: tuple[int, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Domination:
     """A general subsumption: pairs of a dominated and a dominating tuple, one after the other."""
 
@@ -164,6 +203,10 @@ class StratumPlan:
     repeated: tuple[RulePlan, ...]
     keyed: tuple[tuple[str, Keyed], ...] = ()
     dominations: tuple[Domination, ...] = ()
+    selections: tuple[tuple[str, tuple[Selection, ...]], ...] = ()
+    assumes: tuple[Positive, ...] = ()
+    """What the selections rest on; where it does not hold, they must not be used."""
+    growths: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +219,9 @@ class Stratum:
     facts: tuple[Atom, ...]
     rules: tuple[Rule, ...]
     subsumptions: tuple[Subsumption, ...]
+    selections: tuple[tuple[str, tuple[Selection, ...]], ...] = ()
+    assumes: tuple[Positive, ...] = ()
+    growths: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +230,10 @@ class Plan:
 
     program: Program
     strata: tuple[Stratum, ...]
+    refusals: tuple[tuple[str, Diagnostic], ...] = ()
+    """Recursive relations under aggregates that are computed in full all the same, and why."""
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The relations of which only what is best is followed: they may lack other rows."""
+        return frozenset(name for stratum in self.strata for name, _ in stratum.selections)

@@ -19,11 +19,14 @@ class DefinedView:
     """Base facts as sets of tuples; every relation is evaluated again after each batch."""
 
     def __init__(
-        self, relations: Mapping[str, pa.Schema], inputs: Mapping[str, pa.Table], evaluate: Evaluate
+        self,
+        stated: Mapping[str, pa.Table],
+        inputs: Mapping[str, pa.Table],
+        evaluate: Evaluate,
     ) -> None:
-        self._schemas = dict(relations)
+        self._schemas = {name: table.schema for name, table in stated.items()}
         self._evaluate = evaluate
-        self._base: dict[str, dict[Row, None]] = {name: {} for name in relations}
+        self._base = {name: dict.fromkeys(_rows(table)) for name, table in stated.items()}
         self.work = Work()
         for name, table in inputs.items():
             self._base[name].update(dict.fromkeys(_rows(table)))
@@ -45,9 +48,10 @@ class DefinedView:
             raise
         found = {}
         for name, schema in self._schemas.items():
-            was, now = _rows(old.table(name)), _rows(self._current.table(name))
-            came = [row for row in now if row not in set(was)]
-            went = [row for row in was if row not in set(now)]
+            was = dict.fromkeys(_rows(old.table(name)))
+            now = dict.fromkeys(_rows(self._current.table(name)))
+            came = [row for row in now if row not in was]
+            went = [row for row in was if row not in now]
             if came or went:
                 found[name] = _change(name, schema, came, went)
         return Changes(found)
@@ -87,12 +91,10 @@ def define(
     )
     rules = replace(plan, strata=tuple(replace(s, facts=()) for s in plan.strata))
     names = [decl.name for decl in plan.program.relations]
-    base = {name: facts.table(name) for name in names}
-    schemas = {name: table.schema for name, table in base.items()}
-    for name, table in inputs.items():
-        base[name] = pa.concat_tables([base[name], table.cast(schemas[name])])
     return DefinedView(
-        schemas, base, lambda now: engine.evaluate(rules, now, limits=limits, threads=threads)
+        {name: facts.table(name) for name in names},
+        inputs,
+        lambda now: engine.evaluate(rules, now, limits=limits, threads=threads),
     )
 
 

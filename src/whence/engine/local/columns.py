@@ -70,6 +70,14 @@ class Columns:
             return code
         return int(dictionary.encode(np.array([[code]], dtype=np.int64))[0])
 
+    def renumber(self, relation: str, rows: Rows, columns: Iterable[int]) -> None:
+        """Turn the original codes of these columns into their own, in place."""
+        for place, column in enumerate(columns):
+            dictionary = self._dictionary(relation, column)
+            if dictionary is not None:
+                codes = np.ascontiguousarray(rows[:, place]).reshape(-1, 1)
+                rows[:, place] = dictionary.encode(codes)
+
     def restore(self, relation: str, rows: Rows, columns: Iterable[int]) -> list[Ints]:
         """Return these columns of the rows with their original codes."""
         return [self._restored(relation, c, np.ascontiguousarray(rows[:, c])) for c in columns]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from whence.engine.local.folds import Folds
 from whence.engine.local.guard import Guard, peak_bytes
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.keyed import KeyedRelation, Unordered
+from whence.engine.local.live import LiveRelation
 from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
 from whence.engine.local.rules import Scope
@@ -93,7 +95,7 @@ class LocalEvaluation:
         program = plan.program
         self.stats = Stats()
         self._plan = plan
-        self._values = values
+        self.values = values
         self._decls: dict[str, RelationDecl] = {d.name: d for d in program.relations}
         self._kinds = relation_kinds(program)
         kinds = type_kinds(program)
@@ -123,7 +125,7 @@ class LocalEvaluation:
         pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         try:
             for stratum in self._plan.strata:
-                self._run_stratum(stratum, guard, threads, pool, observer)
+                self.run_stratum(stratum, guard, threads, pool, observer)
         finally:
             guard.stopped = True
             if pool is not None:
@@ -132,7 +134,7 @@ class LocalEvaluation:
         self.stats.prepare_seconds += guard.prepared
         self.stats.peak_memory_bytes = peak_bytes()
 
-    def _run_stratum(
+    def run_stratum(
         self,
         stratum: Stratum,
         guard: Guard,
@@ -140,6 +142,7 @@ class LocalEvaluation:
         pool: ThreadPoolExecutor | None,
         observer: Observer | None,
     ) -> None:
+        """Evaluate one stratum over those below."""
         tuples = guard.tuples
         try:
             plan = plan_stratum(stratum, self._sizes(stratum))
@@ -165,7 +168,7 @@ class LocalEvaluation:
         for name, keyed in plan.keyed:
             self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
         self._load(stratum, guard)
-        scope = Scope(self.relations, self._context, self._columns.code, Folds(self._values), guard)
+        scope = Scope(self.relations, self._context, self._columns.code, Folds(self.values), guard)
         sizes = {
             d.relation: int(d.get("n"))
             for d in self._plan.program.directives
@@ -209,6 +212,39 @@ class LocalEvaluation:
                 rows[i, column] = code(name, column, term) if isinstance(term, Constant) else NIL
         return rows
 
+    # ── for views ──
+
+    def encode(self, relation: str, table: pa.Table, columns: Sequence[int] | None = None) -> Rows:
+        """Return facts as rows of the relation's codes, or only these columns of facts."""
+        decl, kinds = self._decls[relation], self._kinds[relation]
+        if columns is not None:
+            decl = replace(decl, attributes=tuple(decl.attributes[c] for c in columns))
+            kinds = tuple(kinds[c] for c in columns)
+        rows = encode_table(table, decl, kinds, self.values, self._records)
+        self._columns.renumber(relation, rows, range(decl.arity) if columns is None else columns)
+        return rows
+
+    def decode(self, relation: str, rows: Rows) -> pa.Table:
+        """Return rows of the relation's codes as a table; further columns are left out."""
+        decl, kinds = self._decls[relation], self._kinds[relation]
+        if decl.arity == 0:
+            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
+        columns = self._columns.restore(relation, rows, range(decl.arity))
+        return decode_columns(columns, decl, kinds, self.values, self._records)
+
+    def scope(self, guard: Guard) -> Scope:
+        """Return what rules over the relations are compiled against."""
+        return Scope(self.relations, self._context, self._columns.code, Folds(self.values), guard)
+
+    def fresh(self, relation: str) -> Relation:
+        """Return an empty relation of that name."""
+        return self._relation(self._decls[relation])
+
+    def live(self, relation: str) -> LiveRelation:
+        """Return an empty live relation of that name."""
+        arity = self._decls[relation].arity
+        return LiveRelation(relation, arity, self._columns.ranges(relation, arity))
+
     # ── results ──
 
     def size(self, relation: str) -> int:
@@ -226,16 +262,16 @@ class LocalEvaluation:
             keys = [self._order(c, k) for c, k in zip(columns, kinds, strict=True)]
             order = np.lexsort(keys[::-1])
             columns = [c[order] for c in columns]
-        return decode_columns(columns, decl, kinds, self._values, self._records)
+        return decode_columns(columns, decl, kinds, self.values, self._records)
 
     def _order(self, codes: Ints, kind: Kind) -> Array:
         """Return keys that sort as the values do."""
         if kind is Kind.SYMBOL:
             unique = np.unique(codes)
             rank: Ints = np.empty(int(unique[-1]) + 1, dtype=np.int64)
-            rank[unique[np.argsort(self._values.symbols.texts(unique))]] = np.arange(len(unique))
+            rank[unique[np.argsort(self.values.symbols.texts(unique))]] = np.arange(len(unique))
             return rank[codes]
-        return self._values.decode(codes, kind)
+        return self.values.decode(codes, kind)
 
     def method(self, relation: str) -> str:
         """Return how duplicates of the relation are found."""

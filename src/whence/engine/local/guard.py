@@ -54,16 +54,21 @@ class Guard:
     )
 
     def __init__(self, limits: Limits) -> None:
-        now = time.perf_counter()
         self._limits = limits
-        self._deadline = None if limits.timeout is None else now + limits.timeout
         self._memory = limits.max_memory
         self._tuples = limits.max_tuples
-        self._look = now
         self._compiled = False
         self.tuples = 0
         self.work = 0
         self.prepared = 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin the time limit anew, for the next transaction."""
+        now = time.perf_counter()
+        limits = self._limits
+        self._deadline = None if limits.timeout is None else now + limits.timeout
+        self._look = now
         self.stopped = False
 
     def check(self) -> None:

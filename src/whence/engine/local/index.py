@@ -64,6 +64,12 @@ class Index:
         """Return the group of each row, without entering any: for folds, which need no lists."""
         return self._hashed_groups(rows, 0, size)
 
+    def number_more(self, rows: Rows, size: int) -> Small:
+        """Return the group of each row since the last time, without entering any in lists."""
+        of = self._hashed_groups(rows, self.entered, size)
+        self.entered = size
+        return of
+
     def _dense_groups(self, rows: Rows, begin: int, end: int) -> Small | None:
         keys = rows[begin:end, self.columns[0]]
         lo, hi = int(keys.min()), int(keys.max())

@@ -58,7 +58,7 @@ def _array(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, dtype=np.int64)
 
 
-class _Key:
+class KeySlots:
     """A key as kernels take it: a slot per part, or -1 and a constant."""
 
     def __init__(self, step: Probe | Exists | Fold, slots: Mapping[str, int], code: CodeOf) -> None:
@@ -83,7 +83,7 @@ def probe(
     after: Push,
 ) -> Push:
     """Join with the relation; an output column is a variable, or a code that is always there."""
-    key = _Key(step, slots, code)
+    key = KeySlots(step, slots, code)
     fresh = {name: column for column, name in step.takes}
     kept = [(slots[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v not in fresh]
     taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
@@ -164,7 +164,7 @@ def exists(
     step: Exists, slots: Mapping[str, int], relation: Relation, code: CodeOf, after: Push
 ) -> Push:
     """Keep the bindings whose key has a row, or has none."""
-    key = _Key(step, slots, code)
+    key = KeySlots(step, slots, code)
     index = relation.index(key.columns)
     found = np.empty(CHUNK, dtype=np.uint8)
     old, negated = step.version is Version.OLD, step.negated
@@ -277,7 +277,7 @@ def fold(
     after: Push,
 ) -> Push:
     """Add the aggregate over the rows that have the binding's key."""
-    key = _Key(step, slots, code)
+    key = KeySlots(step, slots, code)
     groups = folds.of(step, relation)
     kept = [(slots[v], i) for i, v in enumerate(outputs) if v != step.variable]
     target = outputs.index(step.variable) if step.variable in outputs else None

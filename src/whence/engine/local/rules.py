@@ -8,11 +8,12 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from whence.engine.local import operators
+from whence.engine.local import live_operators, operators
 from whence.engine.local.expressions import Context
 from whence.engine.local.folds import Folds
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
+from whence.engine.local.live import LiveRelation
 from whence.engine.local.operators import Chunks, CodeOf, Push
 from whence.engine.local.relation import Relation
 from whence.engine.local.values import NIL
@@ -172,11 +173,17 @@ def _compile_step(
             return operators.scan_filter(step, scope.relations[step.relation], scope.code, after)
         case Probe():
             relation = scope.relations[step.relation]
+            if isinstance(relation, LiveRelation):
+                return live_operators.probe(
+                    step, slots, outputs, relation, scope.code, scope.guard, buffer, after
+                )
             return operators.probe(
                 step, slots, outputs, relation, scope.code, scope.guard, buffer, after
             )
         case Exists():
             relation = scope.relations[step.relation]
+            if isinstance(relation, LiveRelation):
+                return live_operators.exists(step, slots, relation, scope.code, after)
             return operators.exists(step, slots, relation, scope.code, after)
         case Test():
             return operators.test(step, slots, scope.context, after)
@@ -193,9 +200,12 @@ def _compile_step(
 def _reads(step: Step) -> set[str]:
     """Return the variables that a step needs."""
     match step:
-        case Scan() | Probe(key=()) | Exists(key=()):
+        case Scan():
             return set()
-        case Probe(key=key) | Exists(key=key) | Fold(key=key):
+        case Probe(key=key, below=below) | Exists(key=key, below=below):
+            limit = set() if below is None else {below}
+            return limit | {o.name for _, o in key if isinstance(o, Variable)}
+        case Fold(key=key):
             return {o.name for _, o in key if isinstance(o, Variable)}
         case Test(constraint=constraint):
             return set(variables(constraint))

@@ -12,7 +12,7 @@ NO_LIMIT = (1 << 31) - 1
 
 
 @inline
-def _find_group(
+def find_group(
     binding: Rows,
     i: int,
     key: Ints,
@@ -170,7 +170,7 @@ def probe_hashed(
     p = cursor[1]
     m = 0
     while i < n:
-        g = _find_group(binding, i, key, consts, columns, rows, table, first, shift)
+        g = find_group(binding, i, key, consts, columns, rows, table, first, shift)
         if g >= 0:
             s = start[g]
             e = np.int64(count[g])
@@ -248,7 +248,7 @@ def exists_hashed(
     """Say for each binding whether its key has a row."""
     alive = dead.shape[0] == 0
     for i in range(n):
-        g = _find_group(binding, i, key, consts, columns, rows, table, first, shift)
+        g = find_group(binding, i, key, consts, columns, rows, table, first, shift)
         hit = False
         if g >= 0:
             s = start[g]
@@ -277,4 +277,4 @@ def group_of(
 ) -> None:
     """Say for each binding which group its key is, -1 for none."""
     for i in range(n):
-        out[i] = _find_group(binding, i, key, consts, columns, rows, table, first, shift)
+        out[i] = find_group(binding, i, key, consts, columns, rows, table, first, shift)

@@ -1,0 +1,244 @@
+"""A live relation: tuples come and go, each with a rank; a tuple that comes back keeps its row.
+
+Each row has two flags: `dead` says that it is not there now, `was` that it was not there before
+the transaction. What is derived is pending until the wave it belongs to is over. Rows beyond
+need are dropped by `compact`, between transactions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.engine.local.buffers import grown, reserve
+from whence.engine.local.index import Index
+from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
+from whence.engine.local.kernels.membership import bounds
+from whence.engine.local.membership import MAX_LOAD, Box, table_bits
+from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows, with_headroom
+
+_DENSE_FLOOR = 1 << 20
+"""Entries of a dense table that are taken however few the rows are."""
+
+_DENSE_PER_ROW = 8
+"""Beyond the floor a dense table may have so many entries a row: it is far quicker than hashing."""
+
+_COMPACT_FLOOR = 4096
+_NO_SMALL: Small = np.zeros(0, dtype=np.int32)
+_NO_INTS: Ints = np.zeros(0, dtype=np.int64)
+
+
+class LiveRelation(Relation):
+    """Rows with a rank in their last column, found by their tuple."""
+
+    __slots__ = (
+        "alive_rows",
+        "box",
+        "consts",
+        "dense",
+        "hashed",
+        "pending",
+        "seen",
+        "shift",
+        "slots",
+        "waiting",
+        "was",
+    )
+
+    def __init__(self, name: str, arity: int, hint: tuple[Ints, Ints] | None = None) -> None:
+        super().__init__(name, arity, hint)
+        self.slots: Ints = np.arange(arity, dtype=np.int64)
+        self.consts: Ints = np.zeros(arity, dtype=np.int64)
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows = np.empty((16, self.arity + 1), dtype=np.int64)
+        self.dead = np.zeros(16, dtype=np.uint8)
+        self.was: Flags = np.zeros(16, dtype=np.uint8)
+        self.seen: Flags = np.zeros(16, dtype=np.uint8)
+        self.size = self.old = self.mark = 0
+        self.alive_rows = 0
+        self.box = Box.around(self.consts, self.consts)
+        self.dense: Small = _NO_SMALL
+        self.hashed: Ints = _NO_INTS
+        self.shift = 63
+        self.pending: Ints = np.empty(16, dtype=np.int64)
+        self.waiting = 0
+        for index in self.indexes.values():
+            # In place: compiled joins hold on to it.
+            index.__init__(index.columns)  # type: ignore[misc]
+
+    # ── rows of tuples ──
+
+    @property
+    def table(self) -> tuple[Ints, Ints, Ints, Small, Ints, int]:
+        """What kernels need to find the row of a tuple."""
+        b = self.box
+        return b.lo, b.span, b.stride, self.dense, self.hashed, self.shift
+
+    def find(self, tuples: Rows) -> Ints:
+        """Return the row of each tuple, there or not, -1 for one that has none."""
+        out = np.empty(tuples.shape[0], dtype=np.int64)
+        kernels.find_rows(
+            tuples, tuples.shape[0], self.slots, self.consts, *self.table, self.rows, out
+        )
+        return out
+
+    def adopt(self, rows: Rows, ranks: Ints | None = None) -> None:
+        """Take these tuples, all different, instead of all there were; they are settled."""
+        self._clear()
+        n = rows.shape[0]
+        self._reserve(n)
+        self.rows[:n, : self.arity] = rows
+        self.rows[:n, self.arity] = np.arange(n) if ranks is None else ranks
+        self.dead[:n] = 0
+        self.was[:n] = 0
+        self.seen[:n] = 0
+        self.size = self.mark = self.old = self.alive_rows = n
+        if n:
+            self._choose_table(rows, 0, 0)
+
+    def admit(self, cand: Rows, n: int, rank: int) -> int:
+        """Make the candidates that are not there pending, with ranks from `rank` on.
+
+        Returns the next rank.
+        """
+        if n == 0:
+            return rank
+        if self.size + n > MAX_ROWS:
+            raise TooManyRows(self.name)
+        self._reserve(self.size + n)
+        self.pending = grown(self.pending, self.waiting, self.waiting + n)
+        done = 0
+        if self.size == 0:
+            self._choose_table(cand, 0, n)
+        while True:
+            room = int(self.hashed.shape[0] * MAX_LOAD) - self.size
+            done, self.size, rank, self.waiting = kernels.admit_rows(
+                cand,
+                done,
+                n,
+                self.slots,
+                self.consts,
+                *self.table,
+                max(room, 0),
+                self.rows,
+                self.size,
+                self.dead,
+                self.was,
+                self.seen,
+                rank,
+                self.pending,
+                self.waiting,
+            )
+            if done == n:
+                return rank
+            self._choose_table(cand, done, n)
+
+    def revive(self, ids: Ints, rank: int) -> int:
+        """Make dead rows pending, with ranks from `rank` on; return the next rank."""
+        self.pending = grown(self.pending, self.waiting, self.waiting + ids.shape[0])
+        before = self.waiting
+        self.waiting = kernels.revive_rows(
+            ids, self.dead, self.rows, rank, self.pending, self.waiting
+        )
+        return rank + self.waiting - before
+
+    def wave(self) -> Ints:
+        """Let what is pending be seen, and return its rows."""
+        ids = self.pending[: self.waiting].copy()
+        self.waiting = 0
+        if ids.shape[0]:
+            self.dead[ids] = 0
+            self.alive_rows += ids.shape[0]
+            self.mark = self.old = self.size
+            for index in self.indexes.values():
+                index.extend(self.rows, self.mark)
+        return ids
+
+    def bury(self, rows: Ints) -> None:
+        """Take rows that are there out."""
+        self.dead[rows] = 1
+        self.alive_rows -= rows.shape[0]
+
+    def settle_rows(self, ids: Ints) -> None:
+        """End the transaction for these rows: what is there now is what was there."""
+        self.was[ids] = self.dead[ids]
+
+    def compact(self) -> bool:
+        """Drop the rows that are not there, when they are more than those that are."""
+        if self.size - self.alive_rows <= max(self.alive_rows, _COMPACT_FLOOR):
+            return False
+        kept = self.rows[: self.size][self.dead[: self.size] == 0]
+        self.adopt(np.ascontiguousarray(kept[:, : self.arity]), kept[:, self.arity])
+        return True
+
+    @property
+    def alive(self) -> int:
+        return self.alive_rows
+
+    @property
+    def method(self) -> str:
+        return "tuple → row table" if self.dense.shape[0] else "hashed tuples"
+
+    def live_rows(self) -> Rows:
+        """Return the tuples that are there, without ranks."""
+        rows: Rows = self.rows[: self.size, : self.arity]
+        if self.alive_rows < self.size:
+            rows = rows[self.dead[: self.size] == 0]
+        return rows
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """Return the index on these columns."""
+        found = self.indexes.get(columns)
+        if found is None:
+            found = self.indexes[columns] = Index(columns)
+        found.extend(self.rows, self.mark)
+        return found
+
+    # ── room ──
+
+    def _reserve(self, need: int) -> None:
+        if need > self.rows.shape[0]:
+            self.rows = grown(self.rows, self.size, need)
+        for name in ("dead", "was", "seen"):
+            array = getattr(self, name)
+            if need > array.shape[0]:
+                setattr(self, name, grown(array, self.size, need))
+
+    def _choose_table(self, cand: Rows, begin: int, end: int) -> None:
+        """Pick a table for all rows and these candidates, with headroom where the range grew."""
+        k = self.arity
+        first = cand[begin] if self.size == 0 else self.rows[0]
+        lo, hi = first[:k].copy(), first[:k].copy()
+        if self.size and self.dense.shape[0]:
+            lo, hi = self.box.lo.copy(), self.box.lo + (self.box.span - 1)
+        elif self.size:
+            known = self.rows[: self.size, :k]
+            lo, hi = known.min(axis=0), known.max(axis=0)
+        elif self.hint is not None:
+            lo, hi = np.minimum(lo, self.hint[0]), np.maximum(hi, self.hint[1])
+        if end > begin:
+            before = lo.copy(), hi.copy()
+            bounds(np.ascontiguousarray(cand[:, :k]), begin, end, lo, hi)
+            if self.dense.shape[0]:
+                lo, hi = with_headroom(before, (lo, hi))
+        box = Box.around(lo, hi)
+        room = max(1024, 2 * self.size, self.size + end - begin)
+        if box.volume <= max(_DENSE_FLOOR, _DENSE_PER_ROW * room):
+            self.box = box
+            self.dense, self.hashed = reserve(box.volume, np.int32), _NO_INTS
+        else:
+            bits = table_bits(room)
+            self.dense, self.hashed = _NO_SMALL, reserve(1 << bits, np.int64)
+            self.shift = 64 - bits
+        kernels.fill_rows(
+            self.rows,
+            self.size,
+            k,
+            self.box.lo,
+            self.box.stride,
+            self.dense,
+            self.hashed,
+            self.shift,
+        )

@@ -1,0 +1,177 @@
+"""Joins with live relations: which rows they see depends on the version and on a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.engine.local.guard import Guard
+from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels.hashing import Flags, Ints, Rows
+from whence.engine.local.live import LiveRelation
+from whence.engine.local.operators import CHUNK, CodeOf, KeySlots, Push
+from whence.plan.nodes import Exists, Probe, Version
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+def probe(
+    step: Probe,
+    slots: Mapping[str, int],
+    outputs: Sequence[str | int],
+    relation: LiveRelation,
+    code: CodeOf,
+    guard: Guard,
+    buffer: Rows,
+    after: Push,
+) -> Push:
+    """Join with the relation; an output column is a variable, or a code that is always there."""
+    fresh = {name: column for column, name in step.takes}
+    kept = [(slots[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v not in fresh]
+    taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
+    moves = (
+        _array([s for s, _ in kept]),
+        _array([i for _, i in kept]),
+        _array([c for c, _ in taken]),
+        _array([i for _, i in taken]),
+    )
+    out = buffer
+    constants = {i: value for i, value in enumerate(outputs) if isinstance(value, int)}
+    if constants:
+        out = np.empty_like(buffer)  # its own: the constants stay in place
+        for i, value in constants.items():
+            out[:, i] = value
+    key = KeySlots(step, slots, code)
+    below = slots[step.below] if step.below is not None else -1
+    before = step.version is Version.BEFORE
+    if names_a_row(step, relation):
+        key_slots, consts = in_order(key)
+
+        def look_up(binding: Rows, n: int) -> None:
+            table = relation.table
+            flags = relation.was if before else relation.dead
+            m = kernels.probe_row(
+                binding, n, key_slots, consts, *table, relation.rows, flags, below, *moves, out
+            )
+            guard.work += n
+            if m:
+                after(out, m)
+
+        return look_up
+    index = relation.index(key.columns)
+    cursor = np.zeros(2, dtype=np.int64)
+
+    def push(binding: Rows, n: int) -> None:
+        cursor[0] = cursor[1] = 0
+        flags = relation.was if before else relation.dead
+        while True:
+            m = kernels.probe_group(
+                binding,
+                n,
+                cursor,
+                key.slots,
+                key.consts,
+                index.key_array,
+                index.table,
+                index.first,
+                index.shift,
+                index.dense,
+                index.lo,
+                index.start,
+                index.count,
+                index.pool,
+                relation.rows,
+                flags,
+                below,
+                *moves,
+                out,
+            )
+            guard.work += m
+            if m:
+                after(out, m)
+            if cursor[0] >= n:
+                return
+            guard.check()
+
+    return push
+
+
+def exists(
+    step: Exists, slots: Mapping[str, int], relation: LiveRelation, code: CodeOf, after: Push
+) -> Push:
+    """Keep the bindings whose key has a row, or has none."""
+    holds = look(step, slots, relation, code)
+    negated = step.negated
+
+    def push(binding: Rows, n: int) -> None:
+        mask = holds(binding, n)
+        kept = binding[:n][~mask if negated else mask]
+        if kept.shape[0]:
+            after(kept, kept.shape[0])
+
+    return push
+
+
+def look(
+    step: Exists, slots: Mapping[str, int], relation: LiveRelation, code: CodeOf
+) -> Callable[[Rows, int], Mask]:
+    """Return the function that says for which bindings the key has a row."""
+    key = KeySlots(step, slots, code)
+    found: Flags = np.empty(CHUNK, dtype=np.uint8)
+    below = slots[step.below] if step.below is not None else -1
+    before = step.version is Version.BEFORE
+    if names_a_row(step, relation):
+        key_slots, consts = in_order(key)
+
+        def look_up(binding: Rows, n: int) -> Mask:
+            table = relation.table
+            flags = relation.was if before else relation.dead
+            kernels.exists_row(
+                binding, n, key_slots, consts, *table, relation.rows, flags, below, found
+            )
+            return found[:n].view(np.bool_)
+
+        return look_up
+    index = relation.index(key.columns)
+
+    def search(binding: Rows, n: int) -> Mask:
+        kernels.exists_group(
+            binding,
+            n,
+            key.slots,
+            key.consts,
+            index.key_array,
+            index.table,
+            index.first,
+            index.shift,
+            index.dense,
+            index.lo,
+            index.start,
+            index.count,
+            index.pool,
+            relation.rows,
+            relation.was if before else relation.dead,
+            below,
+            found,
+        )
+        return found[:n].view(np.bool_)
+
+    return search
+
+
+def names_a_row(step: Probe | Exists, relation: LiveRelation) -> bool:
+    """Say whether the key has all columns of the tuple, so that at most one row has it."""
+    return sorted(column for column, _ in step.key) == list(range(relation.arity))
+
+
+def in_order(key: KeySlots) -> tuple[Ints, Ints]:
+    """Return the slots and constants of a whole tuple in the order of its columns."""
+    order = np.argsort(np.array(key.columns, dtype=np.int64), kind="stable")
+    return key.slots[order], key.consts[order]
+
+
+def _array(numbers: Sequence[int]) -> Ints:
+    return np.array(numbers, dtype=np.int64)

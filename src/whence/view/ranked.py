@@ -1,0 +1,298 @@
+"""Ranked support: a tuple stays while some instance supports it from premises of lower rank.
+
+Every derived tuple has a rank above the ranks of the same-stratum premises of at least one of its
+instances, so support is well-founded: no cycle of tuples can keep itself alive. After a change
+below, (a) the heads of lost instances are asked for another such instance; (b) those that have
+none are taken out, and what they supported is asked in turn, until nothing is; (c) then what was
+taken out and still has any instance comes back, and what is new is derived, semi-naively, each
+with a rank above all others; (d) the net change is reported.
+
+Without the guard of ranks this is DRed (Gupta, Mumick and Subrahmanian 1993): every head of a lost
+instance is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.engine.local.buffers import grown
+from whence.engine.local.guard import Guard
+from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels.hashing import Ints, Rows
+from whence.engine.local.live import LiveRelation
+from whence.engine.local.live_operators import Mask
+from whence.engine.local.operators import CHUNK, Chunks, Push
+from whence.engine.local.rules import Scope, compile_steps
+from whence.plan.delta import Place, gaining_plan, losing_plan, places, supporting_plan
+from whence.plan.nodes import RulePlan, Stratum
+from whence.syntax.nodes import Rule
+from whence.view.base import StratumWork
+
+NONE: Ints = np.zeros(0, dtype=np.int64)
+_ANY_RANK = (1 << 62) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Rows of a relation that a transaction let come and go."""
+
+    came: Ints
+    went: Ints
+
+    def __bool__(self) -> bool:
+        return bool(self.came.shape[0] or self.went.shape[0])
+
+
+Deltas = Mapping[str, Delta]
+
+
+class Rules:
+    """The rules of a stratum, compiled for each way in which a change can reach them."""
+
+    def __init__(
+        self,
+        stratum: Stratum,
+        relations: Mapping[str, LiveRelation],
+        scope: Scope,
+        guard: Guard,
+        clock: int,
+    ) -> None:
+        self.stratum = stratum
+        self.own = frozenset(stratum.relations) if stratum.recursive else frozenset[str]()
+        self.relations = relations
+        self.clock = clock
+        self._scope = scope
+        self._guard = guard
+        self._chunks = Chunks()
+        self._compiled: dict[tuple[object, ...], Push] = {}
+        self._lost: dict[str, Ints] = {name: np.empty(64, np.int64) for name in stratum.relations}
+        self._found: dict[str, int] = dict.fromkeys(stratum.relations, 0)
+        self._supported = np.zeros(64, dtype=np.uint8)
+        self._places = [(rule, place) for rule in stratum.rules for place in places(rule)]
+        self._by_head: dict[str, list[Rule]] = {}
+        for rule in sorted(stratum.rules, key=self._reads_own):
+            self._by_head.setdefault(rule.head.relation, []).append(rule)
+
+    def _reads_own(self, rule: Rule) -> int:
+        return sum(place.relation in self.own for place in places(rule))
+
+    # ── the steps of maintenance ──
+
+    def lose(self, deltas: Deltas, *, ranked: bool) -> dict[str, Ints]:
+        """Return the rows that instances lost below may have supported."""
+        for rule, place in self._places:
+            delta = deltas.get(place.relation)
+            if delta is not None and place.relation not in self.own:
+                ids = delta.came if place.negated else delta.went
+                self._push(rule, place, self._losing(rule, place, ranked), ids)
+        return self._collect()
+
+    def lose_own(self, gone: Mapping[str, Ints], *, ranked: bool) -> dict[str, Ints]:
+        """Return the rows that instances over these rows, still there, may have supported."""
+        for rule, place in self._places:
+            ids = gone.get(place.relation)
+            if ids is not None:
+                self._push(rule, place, self._losing(rule, place, ranked), ids)
+        return self._collect()
+
+    def supported(self, name: str, ids: Ints, *, ranked: bool) -> Mask:
+        """Say for which of the rows some instance is there, with all ranks below the row's."""
+        relation, n = self.relations[name], ids.shape[0]
+        if n > self._supported.shape[0]:
+            self._supported = np.zeros(2 * n, dtype=np.uint8)
+        flags = self._supported
+        flags[:n] = 0
+        k = relation.arity
+        source = np.empty((n, k + 2), dtype=np.int64)
+        source[:, : k + 1] = relation.rows[ids]
+        if not ranked:
+            source[:, k] = _ANY_RANK
+        source[:, k + 1] = np.arange(n)
+        for rule in self._by_head.get(name, ()):
+            self._push_rows(self._supporting(rule), source)
+            source = source[flags[source[:, k + 1]] == 0]
+            if not source.shape[0]:
+                break
+        return flags[:n].view(np.bool_)
+
+    def gain(self, deltas: Deltas) -> None:
+        """Make pending what instances won below derive."""
+        for rule, place in self._places:
+            delta = deltas.get(place.relation)
+            if delta is not None and place.relation not in self.own:
+                ids = delta.went if place.negated else delta.came
+                self._push(rule, place, self._gaining(rule, place), ids)
+
+    def gain_own(self, wave: Mapping[str, Ints]) -> None:
+        """Make pending what instances over these new rows derive."""
+        for rule, place in self._places:
+            ids = wave.get(place.relation)
+            if ids is not None and place.relation in self.own:
+                self._push(rule, place, self._gaining(rule, place), ids)
+
+    def revive(self, name: str, ids: Ints) -> None:
+        """Make rows that were taken out pending."""
+        self.clock = self.relations[name].revive(ids, self.clock)
+
+    def wave(self) -> dict[str, Ints]:
+        """Let what is pending be seen; return its rows."""
+        found = {name: self.relations[name].wave() for name in self.stratum.relations}
+        self._guard.check()
+        return {name: ids for name, ids in found.items() if ids.shape[0]}
+
+    # ── compiled rules ──
+
+    def _push(self, rule: Rule, place: Place, push: Push, ids: Ints) -> None:
+        if ids.shape[0]:
+            self._push_rows(push, self.relations[place.relation].rows[ids])
+
+    def _push_rows(self, push: Push, rows: Rows) -> None:
+        for begin in range(0, rows.shape[0], CHUNK):
+            chunk = rows[begin : begin + CHUNK]
+            push(chunk, chunk.shape[0])
+            self._guard.check()
+
+    def _losing(self, rule: Rule, place: Place, ranked: bool) -> Push:
+        return self._compile(
+            ("lose", id(rule), place, ranked),
+            lambda: losing_plan(rule, place, self.own, self._sizes()),
+            lambda plan: self._lost_sink(rule, len(plan.head.args) if ranked else 0),
+        )
+
+    def _gaining(self, rule: Rule, place: Place) -> Push:
+        return self._compile(
+            ("gain", id(rule), place),
+            lambda: gaining_plan(rule, place, self._sizes()),
+            lambda _: self._admit_sink(rule),
+        )
+
+    def _supporting(self, rule: Rule) -> Push:
+        return self._compile(
+            ("support", id(rule)),
+            lambda: supporting_plan(rule, self.own, self._sizes()),
+            lambda _: self._supported_sink,
+        )
+
+    def _compile(
+        self,
+        key: tuple[object, ...],
+        plan: Callable[[], RulePlan],
+        sink: Callable[[RulePlan], Push],
+    ) -> Push:
+        found = self._compiled.get(key)
+        if found is None:
+            made = plan()
+            found = self._compiled[key] = compile_steps(
+                made.steps, made.head, {}, self._scope, self._chunks, sink(made)
+            )
+        return found
+
+    def _sizes(self) -> dict[str, int]:
+        return {name: relation.alive for name, relation in self.relations.items()}
+
+    def _lost_sink(self, rule: Rule, width: int) -> Push:
+        name = rule.head.relation
+        relation = self.relations[name]
+        premises = max(width - relation.arity, 0)
+
+        def sink(cand: Rows, n: int) -> None:
+            have = self._found[name]
+            out = self._lost[name] = grown(self._lost[name], have, have + n)
+            self._found[name] = kernels.lost_heads(
+                cand,
+                n,
+                premises,
+                relation.slots,
+                relation.consts,
+                *relation.table,
+                relation.rows,
+                relation.dead,
+                relation.seen,
+                out,
+                have,
+            )
+
+        return sink
+
+    def _collect(self) -> dict[str, Ints]:
+        found = {}
+        for name, count in self._found.items():
+            if count:
+                ids = self._lost[name][:count].copy()
+                self.relations[name].seen[ids] = 0
+                self._found[name] = 0
+                found[name] = ids
+        return found
+
+    def _admit_sink(self, rule: Rule) -> Push:
+        relation = self.relations[rule.head.relation]
+
+        def sink(cand: Rows, n: int) -> None:
+            self.clock = relation.admit(cand, n, self.clock)
+
+        return sink
+
+    def _supported_sink(self, cand: Rows, n: int) -> None:
+        self._supported[cand[:n, 0]] = 1
+
+
+def maintain(rules: Rules, deltas: Deltas, work: StratumWork, *, ranked: bool) -> dict[str, Delta]:
+    """Bring the stratum up to date with the changes below; return its own."""
+    relations = rules.relations
+    removed: dict[str, list[Ints]] = {}
+    lost = rules.lose(deltas, ranked=ranked)
+    while lost:
+        gone = {}
+        for name, ids in lost.items():
+            work.asked += ids.shape[0]
+            if ranked:
+                ids = ids[~rules.supported(name, ids, ranked=True)]
+            if ids.shape[0]:
+                gone[name] = ids
+        lost = rules.lose_own(gone, ranked=ranked) if rules.own else {}
+        for name, ids in gone.items():
+            relations[name].bury(ids)
+            removed.setdefault(name, []).append(ids)
+        lost = {n: left for n, ids in lost.items() if (left := _there(relations[n], ids)).shape[0]}
+    out = {name: np.concatenate(parts) for name, parts in removed.items()}
+    for name, ids in out.items():
+        work.removed += ids.shape[0]
+        rules.revive(name, ids[rules.supported(name, ids, ranked=False)])
+    rules.gain(deltas)
+    came: dict[str, list[Ints]] = {}
+    while wave := rules.wave():
+        for name, ids in wave.items():
+            came.setdefault(name, []).append(ids)
+        if not rules.own:
+            break
+        rules.gain_own(wave)
+    return _net(rules, out, came, work)
+
+
+def _there(relation: LiveRelation, ids: Ints) -> Ints:
+    left: Ints = ids[relation.dead[ids] == 0]
+    return left
+
+
+def _net(
+    rules: Rules,
+    removed: Mapping[str, Ints],
+    came: Mapping[str, Sequence[Ints]],
+    work: StratumWork,
+) -> dict[str, Delta]:
+    found = {}
+    for name in rules.stratum.relations:
+        relation = rules.relations[name]
+        out = removed.get(name, NONE)
+        new = np.concatenate(came[name]) if name in came else NONE
+        went = out[relation.dead[out] != 0]
+        delta = Delta(new[relation.was[new] != 0], went)
+        work.restored += out.shape[0] - went.shape[0]
+        work.inserted += delta.came.shape[0]
+        work.deleted += went.shape[0]
+        if delta:
+            found[name] = delta
+    return found

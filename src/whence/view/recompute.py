@@ -1,0 +1,108 @@
+"""Recomputation: evaluate a stratum from nothing over what lies below, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from whence.engine.base import Round
+from whence.engine.local.engine import LocalEvaluation
+from whence.engine.local.guard import Guard
+from whence.engine.local.kernels.hashing import Ints, Rows
+from whence.engine.local.live import LiveRelation
+from whence.engine.local.relation import Relation
+from whence.plan.nodes import Stratum
+from whence.view.base import StratumWork
+from whence.view.ranked import Delta
+
+
+class RoundSizes:
+    """An observer that keeps the sizes of relations computed together, round by round.
+
+    Row numbers of one relation are ranks, but not across relations: a tuple of a later round may
+    have a lower row number than its premise in another relation.
+    """
+
+    def __init__(self, relations: Mapping[str, Relation]) -> None:
+        self._relations = relations
+        self._sizes: dict[str, list[int]] = {}
+
+    def on_round(self, event: Round) -> None:
+        """Note the sizes."""
+        if len(event.relations) > 1:
+            for name in event.relations:
+                sizes = self._sizes.setdefault(name, [])
+                if event.round == 0:
+                    sizes.clear()
+                sizes.append(self._relations[name].size)
+
+    def ranks(self, stratum: Stratum) -> dict[str, Ints | None]:
+        """Return the ranks of the rows of each relation, None where row numbers do."""
+        if len(stratum.relations) == 1:
+            return dict.fromkeys(stratum.relations)
+        found: dict[str, Ints | None] = {}
+        out = {n: np.empty(s[-1], dtype=np.int64) for n, s in self._sizes.items()}
+        rank = 0
+        for round_ in range(len(self._sizes[stratum.relations[0]])):
+            for name in stratum.relations:
+                sizes = self._sizes[name]
+                begin, end = sizes[round_ - 1] if round_ else 0, sizes[round_]
+                out[name][begin:end] = np.arange(rank, rank + end - begin)
+                rank += end - begin
+        for name in stratum.relations:
+            found[name] = out[name]
+        return found
+
+
+def recompute(
+    stratum: Stratum,
+    evaluation: LocalEvaluation,
+    guard: Guard,
+    threads: int,
+    pool: ThreadPoolExecutor | None,
+    work: StratumWork,
+) -> tuple[dict[str, Delta], int]:
+    """Evaluate the stratum again; return its changes, and the first rank that is free."""
+    relations = evaluation.relations
+    live = {name: relations[name] for name in stratum.relations}
+    for name in stratum.relations:
+        relations[name] = evaluation.fresh(name)
+    sizes = RoundSizes(relations)
+    try:
+        evaluation.run_stratum(stratum, guard, threads, pool, sizes)
+        fresh = {name: relations[name] for name in stratum.relations}
+    finally:
+        relations.update(live)
+    ranks = sizes.ranks(stratum)
+    found, clock = {}, 0
+    for name in stratum.relations:
+        target = live[name]
+        assert isinstance(target, LiveRelation)
+        rows = fresh[name].live_rows()
+        delta = _replace(target, rows, ranks[name])
+        clock += rows.shape[0]
+        work.inserted += delta.came.shape[0]
+        work.deleted += delta.went.shape[0]
+        if delta:
+            found[name] = delta
+    return found, clock
+
+
+def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:
+    """Let the relation hold exactly these tuples, with these ranks; return what changed.
+
+    The relation may be in the middle of a transaction: what counts is what it was before.
+    """
+    n = rows.shape[0]
+    rank = np.arange(n, dtype=np.int64) if ranks is None else ranks
+    before = np.flatnonzero(relation.was[: relation.size] == 0)
+    relation.dead[: relation.size] = 1
+    relation.alive_rows = 0
+    relation.waiting = 0
+    relation.admit(np.ascontiguousarray(rows), n, 0)
+    # Every tuple was dead, so all are pending, in order.
+    ids = relation.wave()
+    relation.rows[ids, relation.arity] = rank
+    return Delta(ids[relation.was[ids] != 0], before[relation.dead[before] != 0])
