@@ -13,17 +13,17 @@ from whence.syntax.printer import print_constant, print_term
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from whence.engine.base import Evaluation
+    from whence.facts.directives import Relations
 
 
-def match_goal(program: Program, evaluation: Evaluation, goal: Atom) -> pa.Table:
+def match_goal(program: Program, relations: Relations, goal: Atom) -> pa.Table:
     """Return the tuples of the goal's relation that match the goal, in order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = columns_of(program, goal.relation)
     wanted = [_value(arg, column) for arg, column in zip(goal.args, columns, strict=True)]
-    table = evaluation.table(goal.relation, ordered=True)
+    table = relations.table(goal.relation, ordered=True)
     if not columns:
         return table
     keep = None

@@ -1,27 +1,39 @@
-"""`Database`: a program and its facts; relations are derived when somebody looks."""
+"""`Database`: a program and its facts; relations are derived when somebody looks, and kept current.
+
+Every change of base facts is a commit: one at a time, whole or not at all, told to subscribers in
+order. With a `Journal` (see `journal.py`) a database begins with what the journal recovered, and
+records each change; `_state`, `_restore` and `_replay` are the way between records and a database.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+import time as times
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from whence import session
 from whence.answers import match_goal
+from whence.committed import Committed
+from whence.derived import Settings, joined
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
-from whence.engine.base import Evaluation, Limits, Observer, Stats
-from whence.facts.directives import concat_facts, load_inputs
-from whence.facts.records import NotARecord
-from whence.facts.schema import Column, arrow_schema, columns_of, truths
-from whence.facts.tables import plain_strings
-from whence.functor.user import UserFunctors
-from whence.syntax.nodes import Kind, Program
+from whence.engine.base import Limits, Observer, Stats
+from whence.facts.directives import load_inputs
+from whence.facts.schema import Column, columns_of
+from whence.rows import one_text
+from whence.subscription import Callback, Subscription
+from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse_goal
 from whence.table import Table
+from whence.transaction import Key, Moment, Transaction, key_columns
+from whence.view.base import STRATEGIES, Changes, Work
+from whence.view.times import NotATime, as_seconds
+from whence.view.windows import Window
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from whence.journal import Journal, Record
 
 
 class Database:
@@ -39,6 +51,11 @@ class Database:
     [(1, 2), (1, 3), (2, 3)]
     >>> db.query("path(1, x)").rows()
     [(1, 2), (1, 3)]
+    >>> with db.transaction() as t:
+    ...     t.delete("edge", [(2, 3)])
+    ...     t.insert("edge", [(1, 3)])
+    >>> t.changes
+    Changes(<Change edge +1 -1>, <Change path +0 -1>)
     """
 
     def __init__(
@@ -48,15 +65,17 @@ class Database:
         limits: Limits = Limits(),
         threads: int | None = None,
         observer: Observer | None = None,
+        maintain: str = "auto",
+        clock: Callable[[], float] = times.time,
+        journal: Journal | None = None,
     ) -> None:
-        self._engine = engine
-        self._limits = limits
-        self._threads = threads
-        self._observer = observer
-        self._program = Program()
-        self._facts: dict[str, list[pa.Table]] = {}
-        self._functors = UserFunctors()
-        self._evaluation: Evaluation | None = None
+        if maintain not in STRATEGIES:
+            hint = f"one of {', '.join(STRATEGIES)}"
+            message = f"there is no way to maintain a view called `{maintain}`"
+            raise UsageError(Diagnostic("W0809", message, hint=hint))
+        settings = Settings(engine, limits, threads, observer, maintain)
+        self._committed = Committed(settings, clock, journal)
+        self._open = threading.local()
 
     # ── what goes in ──
 
@@ -66,6 +85,7 @@ class Database:
         With `facts`, its `.input` relations are read from that folder. When the program is
         wrong, the database stays as it was.
         """
+        self._refuse_in_transaction("a program is not loaded")
         if isinstance(program, Path):
             added = session.read_program(program)
         elif isinstance(program, str):
@@ -80,82 +100,202 @@ class Database:
                     hint="give its text, the `pathlib.Path` of its file, or a `Program`",
                 )
             )
-        whole = _joined(self._program, added)
+        whole = joined(self.program, added)
         session.compile(whole, keep_all=True)
         stated = replace(whole, directives=added.directives)
         inputs = load_inputs(stated, Path(facts)) if facts is not None else {}
-        self._program = whole
-        for name, table in inputs.items():
-            self._facts.setdefault(name, []).append(table)
-        self._evaluation = None
+        read = {n: one_text(n, table, columns_of(whole, n)) for n, table in inputs.items()}
+        self._committed.load(added, read)
 
-    def insert(self, relation: str, rows: object) -> None:
-        """Add facts: tuples, a dict of columns, a NumPy array, or any frame that Arrow can read."""
-        columns = self._columns(relation)
-        table = as_table(relation, columns, rows)
-        self._facts.setdefault(relation, []).append(table)
-        self._evaluation = None
+    def insert(
+        self, relation: str, rows: object, *, time: Moment | Iterable[Moment] | None = None
+    ) -> None:
+        """Add facts: tuples, a dict of columns, a NumPy array, or any frame that Arrow can read.
+
+        `time` is their event time, one for all or one for each; it matters to windows.
+        """
+        self._update(lambda t: t.insert(relation, rows, time=time), lazy=True)
+
+    def delete(self, relation: str, rows: object) -> None:
+        """Take base facts out; those that are not there do no harm."""
+        self._update(lambda t: t.delete(relation, rows))
+
+    def replace(
+        self,
+        relation: str,
+        rows: object,
+        *,
+        key: Key,
+        time: Moment | Iterable[Moment] | None = None,
+    ) -> None:
+        """Put these facts in the place of all base facts with an equal key.
+
+        >>> db = Database()
+        >>> db.load(".decl cost(x: symbol, y: symbol, c: number)")
+        >>> db.insert("cost", [("A", "B", 5), ("B", "C", 7)])
+        >>> db.replace("cost", [("A", "B", 2)], key=("x", "y"))
+        >>> db["cost"].rows()
+        [('A', 'B', 2), ('B', 'C', 7)]
+        """
+        self._update(lambda t: t.replace(relation, rows, key=key, time=time))
+
+    def transaction(self, *, note: object = None) -> Transaction:
+        """Return a block whose updates are committed together at its end.
+
+        Order matters: what is said last of a fact counts. When the block raises, nothing happens.
+        Updates of the database by the same thread within the block belong to it. Threads do not
+        wait for each other's blocks, only for their commits. `note`, any JSON, is kept with the
+        commit, and `db.note` is the last one.
+        """
+        return Transaction(
+            self._columns,
+            lambda t: self._committed.commit(t.operations, note=t.note),
+            self._begin,
+            note,
+        )
 
     def functor(self, name: str, function: Callable[..., object], *, array: bool = False) -> None:
         """Register the Python function that `@name(…)` calls; `array` when it takes arrays."""
-        self._functors = self._functors.add(name, function, array=array)
-        self._evaluation = None
+        with self._committed.lock:
+            derived = self._committed.derived
+            derived.register(derived.functors.add(name, function, array=array))
+
+    # ── time ──
+
+    def window(
+        self,
+        relation: str,
+        *,
+        ttl: float | None = None,
+        within: float | None = None,
+        last: int | None = None,
+        by: Key = (),
+        time: Literal["event", "clock"] | None = None,
+    ) -> None:
+        """Keep base facts of a relation for a while only; leaving is a delete like any other.
+
+        `ttl`: a fact lives so many seconds after it was last inserted. `within`: it is there
+        while its time is less than so many seconds ago, which is the same rule. `last`: so many
+        facts with the latest times stay, for each value of the columns `by` if given. Times are
+        those of the updates (`event`) or of the clock; the first update decides if `time` does not.
+        """
+        columns = self._columns(relation)
+        if ttl is not None and within is not None:
+            message = "`ttl` and `within` are two names for one width"
+            raise UsageError(Diagnostic("W0811", message, hint="give one of them"))
+        width = ttl if ttl is not None else within
+        key = key_columns(relation, columns, by) if by != () else ()
+        self._refuse_in_transaction("a window is not set")
+        window = Window(None if width is None else float(width), last, key, time)
+        self._committed.set_window(relation, window)
+
+    def advance(self, time: Moment | None = None) -> Changes:
+        """Move event time on, or look at the clock, and return what expiry changed."""
+        self._refuse_in_transaction("time does not move")
+        try:
+            return self._committed.advance(None if time is None else as_seconds(time))
+        except NotATime as fault:
+            raise DataError(Diagnostic("W0680", f"{fault} is no time")) from None
+
+    @property
+    def next_expiry(self) -> float | None:
+        """The clock time at which the next fact expires, None while none waits for the clock."""
+        with self._committed.lock:
+            return self._committed.windows.next_expiry
 
     # ── what comes out ──
+
+    def subscribe(self, relation: str, callback: Callback) -> Subscription:
+        """Call `callback` with the `Change` after each commit that changes the relation.
+
+        Callbacks run in the thread that commits, one commit after the other, and may commit. What
+        they raise is raised together, as an `ExceptionGroup`, once all were called; the commit
+        stands. Loading a program tells nobody.
+        """
+        self._columns(relation)
+        self._committed.make_view()
+        return self._committed.publisher.add(relation, callback)
 
     @property
     def program(self) -> Program:
         """Everything loaded so far."""
-        return self._program
+        return self._committed.derived.program
+
+    @property
+    def note(self) -> object:
+        """The note of the last transaction that had one."""
+        return self._committed.note
 
     def __getitem__(self, relation: str) -> Table:
         self._columns(relation)
-        evaluation = self._evaluated()
-        return Table(
-            relation,
-            evaluation.size(relation),
-            lambda: evaluation.table(relation, ordered=True),
-        )
+        return self._committed.table(relation)
 
     def __contains__(self, relation: object) -> bool:
-        return any(decl.name == relation for decl in self._program.relations)
+        return any(decl.name == relation for decl in self.program.relations)
 
     def __iter__(self) -> Iterator[str]:
-        return (decl.name for decl in self._program.relations)
+        return (decl.name for decl in self.program.relations)
 
     def query(self, goal: str) -> Table:
-        """Return the tuples that match a goal such as `path(1, x)`; derives only what it needs."""
+        """Return the tuples that match a goal such as `path(1, x)`.
+
+        Only what the goal needs is derived, unless everything has been already.
+        """
         atom = parse_goal(goal)
         self._columns(atom.relation)
-        evaluation = self._evaluation
-        if evaluation is None:
-            compiled = session.compile(self._program, goal=atom, inputs=self._facts)
-            evaluation = self._evaluate(compiled)
-        answers = match_goal(self._program, evaluation, atom)
+        with self._committed.reading() as derived:
+            answers = match_goal(self.program, derived.answering(atom), atom)
         return Table(goal, answers.num_rows, lambda: answers)
 
     @property
     def stats(self) -> Stats:
-        """What the last evaluation cost; there is one after this."""
-        return self._evaluated().stats
+        """What the last evaluation cost, or making the view; there is one after this."""
+        with self._committed.reading() as derived:
+            return derived.stats()
 
-    def _evaluated(self) -> Evaluation:
-        if self._evaluation is None:
-            compiled = session.compile(self._program, keep_all=True, inputs=self._facts)
-            self._evaluation = self._evaluate(compiled)
-        return self._evaluation
+    @property
+    def work(self) -> Work:
+        """What the last commit cost in the view, stratum by stratum; there is a view after this."""
+        self._committed.make_view()
+        with self._committed.lock:
+            return self._committed.derived.make_view().work
 
-    def _evaluate(self, compiled: session.Compiled) -> Evaluation:
-        inputs = {name: concat_facts(tables) for name, tables in self._facts.items()}
-        return session.evaluate(
-            compiled,
-            inputs,
-            engine=self._engine,
-            limits=self._limits,
-            threads=self._threads,
-            observer=self._observer,
-            functors=self._functors,
-        )
+    # ── records, for whoever keeps them ──
+
+    def _state(self) -> Record:
+        return self._committed.state()
+
+    def _restore(self, state: Record) -> None:
+        self._committed.restore(state)
+
+    def _replay(self, entry: Record) -> Changes:
+        return self._committed.replay(entry)
+
+    # ── how ──
+
+    def _update(self, add: Callable[[Transaction], None], *, lazy: bool = False) -> None:
+        current = self._current()
+        if current is not None:
+            add(current)
+            return
+        commit = self._committed.commit
+        made = Transaction(self._columns, lambda t: commit(t.operations, lazy=lazy))
+        with made:
+            add(made)
+
+    def _current(self) -> Transaction | None:
+        found: Transaction | None = getattr(self._open, "transaction", None)
+        return found
+
+    def _begin(self, transaction: Transaction | None) -> None:
+        if transaction is not None:
+            self._refuse_in_transaction("a transaction does not begin")
+        self._open.transaction = transaction
+
+    def _refuse_in_transaction(self, what: str) -> None:
+        if self._current() is not None:
+            hint = "end the block first"
+            raise UsageError(Diagnostic("W0810", f"{what} within a transaction", hint=hint))
 
     def _columns(self, relation: str) -> tuple[Column, ...]:
         if relation not in self:
@@ -167,147 +307,4 @@ class Database:
                     hint=f"did you mean `{like}`?" if like else "declare it with `.decl`",
                 )
             )
-        return columns_of(self._program, relation)
-
-
-def _joined(first: Program, second: Program) -> Program:
-    return replace(
-        first,
-        types=first.types + second.types,
-        functors=first.functors + second.functors,
-        relations=first.relations + second.relations,
-        rules=first.rules + second.rules,
-        subsumptions=first.subsumptions + second.subsumptions,
-        directives=first.directives + second.directives,
-        pragmas=first.pragmas + second.pragmas,
-    )
-
-
-def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
-    """Return the rows as an Arrow table with the relation's schema."""
-    import pyarrow as pa
-
-    schema = arrow_schema(columns)
-    try:
-        table = _arrow(relation, columns, rows)
-        if not columns:
-            return truths(table.num_rows)
-        if table.num_columns != len(columns):
-            raise _wrong(relation, f"{table.num_columns} columns given, {len(columns)} declared")
-        names = [c.name for c in columns]
-        if set(table.column_names) == set(names):
-            table = table.select(names)
-        table = table.rename_columns(names)
-        if any(column.null_count for column in table.columns):
-            raise _wrong(relation, "a fact has no empty values")
-        table = plain_strings(table).cast(schema)
-        table.validate(full=True)  # other libraries let any bytes through as strings
-        _check_records(relation, table, columns)
-        return table
-    except (pa.ArrowException, OverflowError, UnicodeError) as e:
-        raise _wrong(relation, str(e).splitlines()[0].lower()) from None
-
-
-def _check_records(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> None:
-    for index, column in enumerate(columns):
-        if column.kind is Kind.RECORD:
-            for text in table.column(index).unique().to_pylist():
-                try:
-                    column.parse(text)
-                except NotARecord as fault:
-                    shown = text if len(text) <= 60 else f"{text[:60]}…"
-                    what = f"`{shown}` is no record of type `{column.type}`: {fault.wanted} "
-                    raise _wrong(
-                        relation, f"{what}expected at character {fault.offset + 1}"
-                    ) from None
-
-
-def _arrow(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
-    import pyarrow as pa
-
-    if isinstance(rows, pa.Table):
-        return rows
-    if hasattr(rows, "iloc") and hasattr(rows, "columns"):  # pandas, whose stream has the index
-        if not rows.columns.is_unique:
-            raise _wrong(relation, "two columns have the same name")
-        return pa.Table.from_pandas(rows, preserve_index=False)
-    if hasattr(rows, "__arrow_c_stream__"):
-        return pa.table(rows)
-    if isinstance(rows, pa.RecordBatch):
-        return pa.Table.from_batches([rows])
-    if isinstance(rows, Mapping):
-        if any(not isinstance(v, Iterable) or isinstance(v, str | bytes) for v in rows.values()):
-            raise _wrong(relation, "a column is a sequence of values")
-        return pa.table({str(name): column for name, column in rows.items()})
-    if hasattr(rows, "__array__") and not isinstance(rows, list | tuple):
-        import numpy
-
-        array = numpy.asarray(rows)
-        if array.ndim != 2:
-            raise _wrong(relation, f"an array of facts has 2 dimensions, not {array.ndim}")
-        names = [str(i) for i in range(array.shape[1])]
-        return pa.table([array[:, i] for i in range(array.shape[1])], names=names)
-    return _from_tuples(relation, columns, rows)
-
-
-def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
-    import pyarrow as pa
-
-    if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
-        raise _wrong(relation, f"facts come as rows, not as {type(rows).__name__}")
-    listed = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in rows]
-    for row in listed:
-        if len(row) != len(columns):
-            raise _wrong(relation, f"{row!r} has {len(row)} values for {len(columns)} columns")
-    if not columns:
-        return truths(len(listed))
-    values = list(zip(*listed, strict=True)) or [()] * len(columns)
-    arrays = [
-        [_record_text(v) for v in column] if spec.kind is Kind.RECORD else list(column)
-        for column, spec in zip(values, columns, strict=True)
-    ]
-    for column, spec in zip(arrays, columns, strict=True):
-        if spec.kind in (Kind.NUMBER, Kind.UNSIGNED):
-            for v in column:
-                if isinstance(v, float) and not v.is_integer():  # Arrow would cut the fraction off
-                    raise _wrong(relation, f"{v!r} is no {spec.kind.value}")
-    schema = arrow_schema(columns)
-    return pa.table(
-        [pa.array(a, type=f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
-    )
-
-
-def _record_text(value: object) -> str:
-    """Return a record given as a tuple, list or None in Soufflé's notation.
-
-    >>> _record_text((1, ("a", None)))
-    '[1, [a, nil]]'
-    """
-    parts: list[str] = []
-    pending: list[object] = [value]  # a stack of our own: lists nest deeply
-    while pending:
-        item = pending.pop()
-        if isinstance(item, _Mark):
-            parts.append(item)
-        elif item is None:
-            parts.append("nil")
-        elif isinstance(item, list | tuple):
-            parts.append("[")
-            pending.append(_Mark("]"))
-            for place in range(len(item) - 1, -1, -1):
-                pending.append(item[place])
-                if place:
-                    pending.append(_Mark(", "))
-        else:
-            parts.append(str(item))
-    return "".join(parts)
-
-
-class _Mark(str):
-    """Punctuation, among values that may be texts themselves."""
-
-    __slots__ = ()
-
-
-def _wrong(relation: str, what: str) -> DataError:
-    return DataError(Diagnostic("W0654", f"these facts for `{relation}` do not fit: {what}"))
+        return self._committed.columns(relation)

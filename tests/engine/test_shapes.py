@@ -113,7 +113,7 @@ def test_threads_do_not_change_the_answer(
     for middle in range(800):
         reach |= np.outer(reach[:, middle], reach[middle])
     assert np.array_equal(db["path"].to_numpy(), np.argwhere(reach) * spread)
-    evaluation = db._evaluated()
+    evaluation = db._committed.derived.relations()
     assert isinstance(evaluation, LocalEvaluation)
     assert evaluation.method("path") == method
     # With one thread none are shared out; with more, several chunks at a time are.

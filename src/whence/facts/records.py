@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whence.facts.values import PARSE, NotAValue, OutOfRange
+from whence.facts.values import PARSE, NotAValue, OutOfRange, format_float
 from whence.syntax.nodes import Kind
 
 
@@ -38,7 +38,18 @@ def check_record(text: str, type: str, types: RecordTypes) -> None:
     Traceback (most recent call last):
     whence.facts.records.NotARecord: `[` or `nil`
     """
+    canonical_record(text, type, types)
+
+
+def canonical_record(text: str, type: str, types: RecordTypes) -> str:
+    """Return the record as an engine prints it, so that equal records are equal texts.
+
+    >>> pair = RecordTypes({"P": Kind.RECORD, "number": Kind.NUMBER}, {"P": ("number", "P")})
+    >>> canonical_record("[ 0x10,nil ]", "P", pair)
+    '[16, nil]'
+    """
     position = 0
+    parts: list[str] = []
     expected = [type]  # what is still to come, the next last; one-letter marks are literal
     while expected:
         while position < len(text) and text[position] in " \t":
@@ -47,12 +58,16 @@ def check_record(text: str, type: str, types: RecordTypes) -> None:
         if wanted in ("]", ","):
             if not text.startswith(wanted, position):
                 raise NotARecord(position, f"`{wanted}`")
+            parts.append(wanted if wanted == "]" else ", ")
             position += 1
         elif types.kinds[wanted] is not Kind.RECORD:
-            position = _check_scalar(text, position, types.kinds[wanted])
+            scalar, position = _scalar(text, position, types.kinds[wanted])
+            parts.append(scalar)
         elif text.startswith("nil", position):
+            parts.append("nil")
             position += 3
         elif text.startswith("[", position):
+            parts.append("[")
             position += 1
             expected.append("]")
             for index, field in enumerate(reversed(types.fields[wanted])):
@@ -62,14 +77,16 @@ def check_record(text: str, type: str, types: RecordTypes) -> None:
     rest = text[position:].lstrip(" \t")
     if rest:
         raise NotARecord(len(text) - len(rest), "the end")
+    return "".join(parts)
 
 
-def _check_scalar(text: str, position: int, kind: Kind) -> int:
+def _scalar(text: str, position: int, kind: Kind) -> tuple[str, int]:
+    """Return the scalar that begins here as it is printed, and where it ends."""
     end = position
     while end < len(text) and text[end] not in ",]":
         end += 1
     try:
-        PARSE[kind](text[position:end])
+        value = PARSE[kind](text[position:end].strip())
     except (NotAValue, OutOfRange):
         raise NotARecord(position, f"a value of kind {kind.value}") from None
-    return end
+    return (format_float(value + 0.0) if isinstance(value, float) else str(value)), end
