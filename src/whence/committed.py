@@ -321,8 +321,8 @@ class Committed:
             self._arrivals += len(rows)
             stamps = [(at, number) for number in numbers]
             net.said[name] = Said(dict(zip(rows, stamps, strict=True)))
-        self._adopted.update(new)
         self._commit(net, None)
+        self._adopted.update(new)
 
 
 class _Pinned:
