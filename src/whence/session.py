@@ -22,8 +22,10 @@ from whence.diagnostics import (
 )
 from whence.engine.base import Engine, Evaluation, Limits, Observer
 from whence.plan.build import build_plan
+from whence.plan.growth import growth_warnings
 from whence.plan.nodes import Plan
 from whence.rewrite.pipeline import run_passes
+from whence.rewrite.prune import outputs
 from whence.rewrite.resolve_types import resolve_types
 from whence.syntax.nodes import Atom, Program
 from whence.syntax.souffle import parse
@@ -114,7 +116,9 @@ def compile(
     resolved = resolve_types(program)
     rewritten = run_passes(resolved, goal=goal, keep_all=keep_all, inputs=inputs)
     passes = (("resolve_types", resolved), *rewritten)
-    plan = build_plan(passes[-1][1])
+    roots = {goal.relation} if goal is not None else outputs(program)
+    plan = build_plan(passes[-1][1], asked=None if keep_all or not roots else roots, inputs=inputs)
+    found.extend(growth_warnings(plan))
     return Compiled(program, tuple(by_place(found)), passes, plan, goal)
 
 

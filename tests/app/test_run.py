@@ -148,7 +148,7 @@ ENDLESS = """\
 .decl n(x: number)
 .output n
 n(0).
-n(x + 1) :- n(x).
+n(x + 1) :- n(x), x >= 0.
 """
 
 

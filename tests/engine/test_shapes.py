@@ -15,7 +15,7 @@ from whence.engine.local.guard import resident_bytes
 from whence.engine.local.operators import CHUNK
 from whence.engine.local.parallel import ParallelRule
 
-COUNT_UP = ".decl c(x: number)\nc(0).\nc(x + 1) :- c(x)."
+COUNT_UP = ".decl c(x: number)\nc(0).\nc(x + 1) :- c(x), x >= 0."
 CLOSURE = """
 .decl edge(x: number, y: number)
 .decl path(x: number, y: number)

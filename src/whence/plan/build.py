@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
 from whence.analysis.strata import strata
+from whence.plan.bodies import read_body
 from whence.plan.compile_rule import compile_rule
+from whence.plan.growth import find_growth
 from whence.plan.keyed import keyed_relations
-from whence.plan.nodes import Domination, Plan, RulePlan, Stratum, StratumPlan, Version
+from whence.plan.nodes import Domination, Growth, Plan, RulePlan, Stratum, StratumPlan, Version
+from whence.plan.selection import select
 from whence.rewrite.reorder_body import order_body
 from whence.syntax.nodes import (
     Atom,
@@ -26,17 +29,34 @@ from whence.syntax.nodes import (
 Cardinalities = Mapping[str, int]
 
 
-def build_plan(program: Program) -> Plan:
-    """Return the program's strata in evaluation order, each with its facts and rules."""
+def build_plan(
+    program: Program,
+    *,
+    asked: Collection[str] | None = None,
+    inputs: Collection[str] | None = None,
+) -> Plan:
+    """Return the program's strata in evaluation order, each with its facts and rules.
+
+    `asked` are the relations whose facts somebody reads, None when that may be any; `inputs` are
+    those that may be given facts, beside those with `.input`.
+    """
     by_head: dict[str, list[Rule]] = {}
     for rule in program.rules:
         by_head.setdefault(rule.head.relation, []).append(rule)
     subsumed: dict[str, list[Subsumption]] = {}
     for subsumption in program.subsumptions:
         subsumed.setdefault(subsumption.dominated.relation, []).append(_named(subsumption))
+    ordered = strata(program)
+    growths: dict[str, Growth] = {}
+    for stratum in ordered:
+        if stratum.recursive and subsumed.keys().isdisjoint(stratum.relations):
+            bodies = [read_body(r) for name in stratum.relations for r in by_head.get(name, ())]
+            growths.update({g.relation: g for g in find_growth(stratum.relations, bodies)})
+    selected = select(program, growths, asked, inputs)
     found = []
-    for number, stratum in enumerate(strata(program)):
+    for number, stratum in enumerate(ordered):
         rules = [r for name in stratum.relations for r in by_head.get(name, ())]
+        names = stratum.relations
         found.append(
             Stratum(
                 number,
@@ -45,9 +65,12 @@ def build_plan(program: Program) -> Plan:
                 tuple(r.head for r in rules if _is_plain_fact(r)),
                 tuple(r for r in rules if not _is_plain_fact(r)),
                 tuple(s for name in stratum.relations for s in subsumed.get(name, ())),
+                tuple((n, selected.selections[n]) for n in names if n in selected.selections),
+                tuple({a: None for n in names for a in selected.assumes.get(n, ())}),
+                tuple(growths[n] for n in names if n in growths),
             )
         )
-    return Plan(program, tuple(found))
+    return Plan(program, tuple(found), tuple(selected.refusals.items()))
 
 
 def _named(subsumption: Subsumption) -> Subsumption:
@@ -70,11 +93,12 @@ def _is_plain_fact(rule: Rule) -> bool:
 
 
 def plan_stratum(
-    stratum: Stratum, cardinalities: Cardinalities, *, keyed: bool = True
+    stratum: Stratum, cardinalities: Cardinalities, *, keyed: bool = True, selected: bool = True
 ) -> StratumPlan:
     """Return the rule plans of a stratum, its bodies ordered for these sizes.
 
-    Without `keyed` every subsumption is a domination, whatever its form.
+    Without `keyed` every subsumption is a domination, whatever its form; without `selected` the
+    recursion follows all rows.
     """
     recursive = set(stratum.relations) if stratum.recursive else set()
     once: list[RulePlan] = []
@@ -105,6 +129,9 @@ def plan_stratum(
         tuple(repeated),
         tuple(best.items()),
         dominations,
+        stratum.selections if selected else (),
+        stratum.assumes if selected else (),
+        stratum.growths,
     )
 
 

@@ -152,12 +152,16 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Only the rows that are best in their group can matter; those that are equally good all do."""
+    """Only the rows that are best in their group can matter.
+
+    Of those that are equally good all do, or with no `ties` any one.
+    """
 
     key: tuple[int, ...]
     value: int
     kind: Kind
     greatest: bool
+    ties: bool = True
 
 
 @dataclass(frozen=True, slots=True)

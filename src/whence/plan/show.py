@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from whence.diagnostics import Diagnostic
 from whence.plan.build import plan_stratum
 from whence.plan.nodes import (
     Bind,
@@ -61,6 +62,10 @@ def show_plan(plan: Plan, cardinalities: Mapping[str, int] | None = None) -> str
             names = [a.name for a in decls[name].attributes]
             key = ", ".join(names[c] for c in keyed.key)
             out.append(f"  keyed: {name} keeps the {best} {names[keyed.value]} for each ({key})")
+        out.extend(f"  selection: {line}" for line in _selections(stratum, decls))
+        for name, why in plan.refusals:
+            if name in stratum.relations:
+                out.append(f"  no selection: {why.message}{_line(why)} [{why.code}]")
         for domination in stratum.dominations:
             out.append(f"  after each round: tombstone the dominated rows of {domination.relation}")
         for relation, columns in _indexes(stratum, decls):
@@ -85,6 +90,26 @@ def plan_as_json(
             "delta": [_rule_json(r) for r in stratum.repeated],
             "keyed": [name for name, _ in stratum.keyed],
             "subsumptions": [d.relation for d in stratum.dominations],
+            "selections": [
+                {
+                    "relation": name,
+                    "key": [decls[name].attributes[c].name for c in s.key],
+                    "value": decls[name].attributes[s.value].name,
+                    "best": "greatest" if s.greatest else "least",
+                    "ties": s.ties,
+                }
+                for name, selections in stratum.selections
+                for s in selections
+            ],
+            "assumes": [
+                {"relation": a.relation, "column": decls[a.relation].attributes[a.column].name}
+                for a in stratum.assumes
+            ],
+            "refused": [
+                {"relation": name, "code": why.code, "message": why.message}
+                for name, why in plan.refusals
+                if name in stratum.relations
+            ],
             "indexes": [
                 {"relation": r, "columns": list(columns)} for r, columns in _indexes(stratum, decls)
             ],
@@ -138,6 +163,24 @@ def show_step(step: Step) -> str:
                 f"let {variable} = {function}{what} over {{ {'; '.join(map(show_step, steps))} }}"
             )
     assert_never(step)
+
+
+def _selections(stratum: StratumPlan, decls: Mapping[str, RelationDecl]) -> Iterator[str]:
+    for name, selections in stratum.selections:
+        names = [a.name for a in decls[name].attributes]
+        for s in selections:
+            best = "greatest" if s.greatest else "least"
+            key = ", ".join(names[c] for c in s.key)
+            ties = "with all ties" if s.ties else "any one of equals"
+            each = f"for each ({key})" if s.key else "of all"
+            yield f"{name} follows the {best} {names[s.value]} {each}, {ties}"
+    for a in stratum.assumes:
+        column = decls[a.relation].attributes[a.column].name
+        yield f"only if all {column} of {a.relation} are above zero"
+
+
+def _line(why: Diagnostic) -> str:
+    return f", line {why.span.line}" if why.span else ""
 
 
 def _where(key: Key) -> str:

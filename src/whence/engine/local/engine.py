@@ -18,7 +18,7 @@ from whence.engine.local.arrow import decode_columns, encode_table
 from whence.engine.local.columns import Columns
 from whence.engine.local.compile import WORK_WORTH_COMPILING
 from whence.engine.local.expressions import Context
-from whence.engine.local.fixpoint import Fixpoint, relation_sizes
+from whence.engine.local.fixpoint import Fixpoint, Shown, relation_sizes
 from whence.engine.local.folds import Folds
 from whence.engine.local.guard import Guard, peak_bytes
 from whence.engine.local.kernels.hashing import Ints, Rows
@@ -27,6 +27,7 @@ from whence.engine.local.live import LiveRelation
 from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
 from whence.engine.local.rules import Scope
+from whence.engine.local.selection import holds
 from whence.engine.local.values import NIL, Values
 from whence.engine.local.warm import prepare_kernels
 from whence.functor.user import UserFunctors
@@ -145,7 +146,11 @@ class LocalEvaluation:
         """Evaluate one stratum over those below."""
         tuples = guard.tuples
         try:
-            plan = plan_stratum(stratum, self._sizes(stratum))
+            plan = plan_stratum(
+                stratum,
+                self._sizes(stratum),
+                selected=all(holds(a, self.relations[a.relation]) for a in stratum.assumes),
+            )
             self._run_plan(stratum, plan, guard, threads, pool, observer)
         except Unordered:  # rare enough to begin again
             guard.tuples, guard.stopped = tuples, False
@@ -174,7 +179,11 @@ class LocalEvaluation:
             for d in self._plan.program.directives
             if d.action == "limitsize"
         }
-        fixpoint = Fixpoint(plan, scope, guard, threads=threads, pool=pool, limits=sizes)
+        refusals = {name: why.message for name, why in self._plan.refusals}
+        shown = Shown(self._decls, self._kinds, self._values_of, refusals)
+        fixpoint = Fixpoint(
+            plan, scope, guard, threads=threads, pool=pool, limits=sizes, shown=shown
+        )
         rounds = fixpoint.run(observer, len(self._plan.strata))
         for name in stratum.relations:
             self.stats.relations[name] = RelationStats(self.relations[name].alive, rounds)
@@ -244,6 +253,11 @@ class LocalEvaluation:
         """Return an empty live relation of that name."""
         arity = self._decls[relation].arity
         return LiveRelation(relation, arity, self._columns.ranges(relation, arity))
+
+    def _values_of(self, relation: str, rows: Rows) -> list[tuple[object, ...]]:
+        """Return rows as people read them."""
+        columns = self.decode(relation, rows).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
     # ── results ──
 

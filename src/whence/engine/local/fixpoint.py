@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.engine.base import Observer, Round
+from whence.engine.local.divergence import Show, Watch
 from whence.engine.local.domination import Dominator
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
@@ -17,10 +18,22 @@ from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.parallel import ParallelRule
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
+from whence.engine.local.selection import Followed
 from whence.plan.nodes import Probe, RulePlan, Step, StratumPlan
+from whence.syntax.nodes import Kind, RelationDecl
 
 PARALLEL_ROWS = 2 * CHUNK
 """A rule that starts from fewer rows runs in the calling thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How to speak about the rows of the relations, should a recursion never end."""
+
+    decls: Mapping[str, RelationDecl]
+    kinds: Mapping[str, tuple[Kind, ...]]
+    rows: Show
+    refusals: Mapping[str, str]
 
 
 class Fixpoint:
@@ -35,6 +48,7 @@ class Fixpoint:
         threads: int,
         pool: ThreadPoolExecutor | None,
         limits: Mapping[str, int],
+        shown: Shown | None = None,
     ) -> None:
         self._plan = plan
         self._scope = scope
@@ -43,6 +57,12 @@ class Fixpoint:
         self._pool = pool
         self._limits = limits
         self._relations = [scope.relations[name] for name in plan.relations]
+        self._followed = {
+            name: Followed(scope.relations[name], selections)
+            for name, selections in plan.selections
+        }
+        self._inner = replace(scope, relations={**scope.relations, **self._followed})
+        self._shown = shown
         self._locks = {name: threading.Lock() for name in plan.relations}
         self._dominators = [Dominator(d, scope) for d in plan.dominations]
 
@@ -66,25 +86,57 @@ class Fixpoint:
                 observer.on_round(event)
 
         for plan in self._plan.once:
-            self._run_rule(self._compile(plan))
+            self._run_rule(self._compile(plan, self._scope))
         for relation in self._relations:
             relation.restart()
         self._dominate()
         report(sum(r.size for r in self._relations))
         if self._plan.recursive:
-            rules = [self._compile(plan) for plan in self._plan.repeated]
-            new = sum(r.delta().shape[0] for r in self._relations)
+            for followed in self._followed.values():
+                followed.advance()
+            rules = [self._compile(plan, self._inner) for plan in self._plan.repeated]
+            watches = self._watches()
+            new = sum(self._inner.relations[r.name].delta().shape[0] for r in self._relations)
             while new and not self._full():
                 rounds += 1
                 for rule in rules:
                     self._run_rule(rule)
-                new = sum([relation.advance() for relation in self._relations])
+                new = sum([self._advance(relation) for relation in self._relations])
                 self._dominate()
                 report(new)
                 self._guard.check()
+                for watch in watches:
+                    watch.look(rounds)
         for relation in self._relations:
             relation.settle()
         return rounds
+
+    def _advance(self, relation: Relation) -> int:
+        """Make what was derived the delta, and return how much of it the recursion follows."""
+        new = relation.advance()
+        followed = self._followed.get(relation.name)
+        return new if followed is None else followed.advance()
+
+    def _watches(self) -> list[Watch]:
+        """Return a watch for each relation that may grow for ever."""
+        shown, selections = self._shown, dict(self._plan.selections)
+        if shown is None:
+            return []
+        return [
+            Watch(
+                growth,
+                shown.decls[growth.relation],
+                shown.kinds[growth.relation],
+                self._inner.relations[growth.relation],
+                selections.get(growth.relation, ()),
+                [p for p in self._plan.repeated if p.delta == growth.relation],
+                self._inner,
+                shown.rows,
+                shown.refusals.get(growth.relation, ""),
+            )
+            for growth in self._plan.growths
+            if growth.certain and growth.relation not in self._limits
+        ]
 
     def _full(self) -> bool:
         """Say whether a relation has reached its `.limitsize`."""
@@ -96,9 +148,9 @@ class Fixpoint:
         for dominator in self._dominators:
             dominator.bury()
 
-    def _compile(self, plan: RulePlan) -> _Rule:
-        serial = compile_plan(plan, self._scope, self._chunks[0], self._sink(plan.head.relation))
-        return _Rule(serial, not any(map(self._probes_changing_rows, plan.steps)))
+    def _compile(self, plan: RulePlan, scope: Scope) -> _Rule:
+        serial = compile_plan(plan, scope, self._chunks[0], self._sink(plan.head.relation))
+        return _Rule(serial, scope, not any(map(self._probes_changing_rows, plan.steps)))
 
     def _probes_changing_rows(self, step: Step) -> bool:
         """Say whether other threads may change several columns of a row that the step reads."""
@@ -127,7 +179,8 @@ class Fixpoint:
             if rule.parallel is None:
                 rule.parallel = ParallelRule(
                     rule.serial.plan,
-                    self._scope,
+                    rule.scope,
+                    self._scope.relations[rule.serial.plan.head.relation],
                     self._guard,
                     self._pool,
                     self._chunks,
@@ -149,6 +202,7 @@ class _Rule:
     """A rule compiled for the calling thread and, once it pays, for all of them."""
 
     serial: Runner
+    scope: Scope
     shareable: bool
     parallel: ParallelRule | None = None
 

@@ -15,6 +15,7 @@ from whence.engine.local.guard import Guard, Stopped
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.keyed import KeyedRelation
 from whence.engine.local.operators import CHUNK, Chunks
+from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
 from whence.plan.nodes import RulePlan
 
@@ -23,12 +24,13 @@ _SINK = -1
 
 
 class ParallelRule:
-    """A rule compiled once for each thread."""
+    """A rule compiled once for each thread; what it derives goes to `relation`."""
 
     def __init__(
         self,
         plan: RulePlan,
         scope: Scope,
+        relation: Relation,
         guard: Guard,
         pool: ThreadPoolExecutor,
         chunks: Sequence[Chunks],
@@ -37,7 +39,7 @@ class ParallelRule:
         self._guard = guard
         self._pool = pool
         self._lock = lock
-        self._relation = scope.relations[plan.head.relation]
+        self._relation = relation
         self._runners = [compile_plan(plan, scope, mine, self._sink(mine)) for mine in chunks]
 
     def run(self, rows: Rows) -> None:
