@@ -20,8 +20,8 @@ class Lock:
         try:
             if not files.lock(handle):
                 raise faults.locked(folder, _pid(files, handle))
-            files.truncate(handle, 0)
-            files.write(handle, (f"{os.getpid()}\n".encode(),), 0)
+            # Of one length always: it is written in place, also where the device is full.
+            files.write(handle, (f"{os.getpid():<20}\n".encode(),), 0)
         except BaseException:
             files.close(handle)
             raise

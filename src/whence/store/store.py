@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from whence.store import faults
 from whence.store.files import Bytes, Files
-from whence.store.framing import FILE_HEADER, LOG, SNAPSHOT
-from whence.store.layout import listing, make_folder, remove_all
+from whence.store.framing import FILE_HEADER, LOG, SNAPSHOT, FileHeader
+from whence.store.layout import listing, log_name, make_folder, remove_all
 from whence.store.lock import Lock
 from whence.store.log import Segment, create_segment
 from whence.store.mark import Mark
@@ -140,23 +140,32 @@ class Store:
             store = self._mark.header.store
             try:
                 self._log.sync()  # without `sync`, nothing else has done it
-                snapshot = new_header(SNAPSHOT, store, commit)
-                write_snapshot(files, folder, snapshot, body)
-                files.sync_folder(folder)
+                write_snapshot(files, folder, new_header(SNAPSHOT, store, commit), body)
                 self._base = commit
                 if self._log.first != commit + 1:
-                    segment = new_header(LOG, store, commit + 1)
-                    self._refusal = "a checkpoint failed on its way"
-                    log = create_segment(files, folder, segment)
-                    files.sync_folder(folder)
-                    self._log.close()
-                    self._log = log
+                    self._begin_segment(new_header(LOG, store, commit + 1))
+                files.sync_folder(folder)
                 self._mark.write_synced(commit, commit)
             except OSError as fault:
+                if fault.errno not in faults.FULL and not self._refusal:
+                    self._refusal = f"a write failed: {faults.reason(fault)}"
                 what = f"the snapshot of commit {commit}"
                 raise faults.unwritten(folder, what, fault, True) from None
             self._refusal = ""
             self._clean()
+
+    def _begin_segment(self, header: FileHeader) -> None:
+        # Once the new segment may be there, what is appended to the old one would be lost behind
+        # it: from here on a failure ends writing, unless the new one certainly is not.
+        self._refusal = "a checkpoint failed on its way"
+        try:
+            log = create_segment(self._files, self.path, header)
+        except OSError:
+            if log_name(header.first) not in self._files.names(self.path):
+                self._refusal = ""
+            raise
+        self._log.close()
+        self._log = log
 
     def _clean(self) -> None:
         """Remove the files that recovery would not read."""
