@@ -61,7 +61,7 @@ class Groups:
         new = there & ~same
         rows = np.column_stack([keys[new], codes[new]]).astype(np.int64, copy=False)
         groups.bury(went)
-        groups.admit(np.ascontiguousarray(rows), rows.shape[0], 0)
+        groups.admit(np.ascontiguousarray(rows), rows.shape[0])
         came = groups.wave()
         work.removed += went.shape[0]
         work.deleted += went.shape[0]

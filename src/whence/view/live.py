@@ -157,7 +157,7 @@ class LiveView:
         found = {}
         for name in self._maintained.visible:
             delta = deltas.get(name)
-            if delta is None:
+            if delta is None or name in self.selected:
                 continue
             rows = self.relations[name].rows
             found[name] = self._change(name, rows[delta.came], rows[delta.went])
@@ -179,6 +179,11 @@ class LiveView:
     def stats(self) -> Stats:
         """What the first evaluation cost."""
         return self.evaluation.stats
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The relations that may lack rows that are not best."""
+        return self.evaluation.selected
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""
@@ -246,7 +251,7 @@ def _apply_base(relation: LiveRelation, gone: Rows | None, new: Rows | None) -> 
         relation.bury(removed)
     came = NONE
     if new is not None:
-        relation.admit(new, new.shape[0], 0)
+        relation.admit(new, new.shape[0])
         ids = relation.wave()
         came = ids[relation.was[ids] != 0]
         removed = removed[relation.dead[removed] != 0]

@@ -26,6 +26,7 @@ from whence.engine.local.live import LiveRelation
 from whence.engine.local.live_operators import Mask
 from whence.engine.local.operators import CHUNK, Chunks, Push
 from whence.engine.local.rules import Scope, compile_steps
+from whence.engine.local.support import compile_support
 from whence.plan.delta import Place, gaining_plan, losing_plan, places, supporting_plan
 from whence.plan.nodes import RulePlan, Stratum
 from whence.syntax.nodes import Rule
@@ -135,13 +136,18 @@ class Rules:
 
     def revive(self, name: str, ids: Ints) -> None:
         """Make rows that were taken out pending."""
-        self.clock = self.relations[name].revive(ids, self.clock)
+        self.relations[name].revive(ids)
 
     def wave(self) -> dict[str, Ints]:
         """Let what is pending be seen; return its rows."""
-        found = {name: self.relations[name].wave() for name in self.stratum.relations}
+        found = {}
+        for name in self.stratum.relations:
+            ids = self.relations[name].wave(self.clock)
+            if ids.shape[0]:
+                self.clock += ids.shape[0]
+                found[name] = ids
         self._guard.check()
-        return {name: ids for name, ids in found.items() if ids.shape[0]}
+        return found
 
     # ── compiled rules ──
 
@@ -170,11 +176,13 @@ class Rules:
         )
 
     def _supporting(self, rule: Rule) -> Push:
-        return self._compile(
-            ("support", id(rule)),
-            lambda: supporting_plan(rule, self.own, self._sizes()),
-            lambda _: self._supported_sink,
-        )
+        found = self._compiled.get(("support", id(rule)))
+        if found is None:
+            plan = supporting_plan(rule, self.own, self._sizes())
+            found = self._compiled["support", id(rule)] = compile_support(
+                plan, self._scope, self._chunks, lambda: self._supported
+            )
+        return found
 
     def _compile(
         self,
@@ -197,22 +205,14 @@ class Rules:
         name = rule.head.relation
         relation = self.relations[name]
         premises = max(width - relation.arity, 0)
+        at: Ints = np.empty(CHUNK, dtype=np.int64)
 
         def sink(cand: Rows, n: int) -> None:
-            have = self._found[name]
+            rows, have = relation.rows, self._found[name]
             out = self._lost[name] = grown(self._lost[name], have, have + n)
+            kernels.find_rows(cand, n, relation.slots, relation.consts, *relation.table, rows, at)
             self._found[name] = kernels.lost_heads(
-                cand,
-                n,
-                premises,
-                relation.slots,
-                relation.consts,
-                *relation.table,
-                relation.rows,
-                relation.dead,
-                relation.seen,
-                out,
-                have,
+                cand, n, premises, at, rows, relation.seen, out, have
             )
 
         return sink
@@ -231,12 +231,9 @@ class Rules:
         relation = self.relations[rule.head.relation]
 
         def sink(cand: Rows, n: int) -> None:
-            self.clock = relation.admit(cand, n, self.clock)
+            relation.admit(cand, n)
 
         return sink
-
-    def _supported_sink(self, cand: Rows, n: int) -> None:
-        self._supported[cand[:n, 0]] = 1
 
 
 def maintain(rules: Rules, deltas: Deltas, work: StratumWork, *, ranked: bool) -> dict[str, Delta]:

@@ -98,10 +98,8 @@ def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:
     n = rows.shape[0]
     rank = np.arange(n, dtype=np.int64) if ranks is None else ranks
     before = np.flatnonzero(relation.was[: relation.size] == 0)
-    relation.dead[: relation.size] = 1
-    relation.alive_rows = 0
-    relation.waiting = 0
-    relation.admit(np.ascontiguousarray(rows), n, 0)
+    relation.bury_all()
+    relation.admit(np.ascontiguousarray(rows), n)
     # Every tuple was dead, so all are pending, in order.
     ids = relation.wave()
     relation.rows[ids, relation.arity] = rank

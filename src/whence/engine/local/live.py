@@ -1,15 +1,15 @@
 """A live relation: tuples come and go, each with a rank; a tuple that comes back keeps its row.
 
-Each row has two flags: `dead` says that it is not there now, `was` that it was not there before
-the transaction. What is derived is pending until the wave it belongs to is over. Rows beyond
-need are dropped by `compact`, between transactions.
+Each row has two flags: `dead` says that it is not there now, as a negative rank does, `was` that it
+was not there before the transaction. What is derived is pending until the wave it belongs to is
+over. Rows beyond need are dropped by `compact`, between transactions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from whence.engine.local.buffers import grown, reserve
+from whence.engine.local.buffers import advise_huge, grown, reserve
 from whence.engine.local.index import Index
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
@@ -98,13 +98,10 @@ class LiveRelation(Relation):
         if n:
             self._choose_table(rows, 0, 0)
 
-    def admit(self, cand: Rows, n: int, rank: int) -> int:
-        """Make the candidates that are not there pending, with ranks from `rank` on.
-
-        Returns the next rank.
-        """
+    def admit(self, cand: Rows, n: int) -> None:
+        """Make the candidates that are not there pending."""
         if n == 0:
-            return rank
+            return
         if self.size + n > MAX_ROWS:
             raise TooManyRows(self.name)
         self._reserve(self.size + n)
@@ -114,12 +111,10 @@ class LiveRelation(Relation):
             self._choose_table(cand, 0, n)
         while True:
             room = int(self.hashed.shape[0] * MAX_LOAD) - self.size
-            done, self.size, rank, self.waiting = kernels.admit_rows(
+            done, self.size, self.waiting = kernels.admit_rows(
                 cand,
                 done,
                 n,
-                self.slots,
-                self.consts,
                 *self.table,
                 max(room, 0),
                 self.rows,
@@ -127,29 +122,25 @@ class LiveRelation(Relation):
                 self.dead,
                 self.was,
                 self.seen,
-                rank,
                 self.pending,
                 self.waiting,
             )
             if done == n:
-                return rank
+                return
             self._choose_table(cand, done, n)
 
-    def revive(self, ids: Ints, rank: int) -> int:
-        """Make dead rows pending, with ranks from `rank` on; return the next rank."""
+    def revive(self, ids: Ints) -> None:
+        """Make dead rows pending."""
         self.pending = grown(self.pending, self.waiting, self.waiting + ids.shape[0])
-        before = self.waiting
-        self.waiting = kernels.revive_rows(
-            ids, self.dead, self.rows, rank, self.pending, self.waiting
-        )
-        return rank + self.waiting - before
+        self.waiting = kernels.revive_rows(ids, self.dead, self.pending, self.waiting)
 
-    def wave(self) -> Ints:
-        """Let what is pending be seen, and return its rows."""
+    def wave(self, rank: int = 0) -> Ints:
+        """Let what is pending be seen, with ranks from `rank` on; return its rows."""
         ids = self.pending[: self.waiting].copy()
         self.waiting = 0
         if ids.shape[0]:
             self.dead[ids] = 0
+            self.rows[ids, self.arity] = np.arange(rank, rank + ids.shape[0])
             self.alive_rows += ids.shape[0]
             self.mark = self.old = self.size
             for index in self.indexes.values():
@@ -159,7 +150,14 @@ class LiveRelation(Relation):
     def bury(self, rows: Ints) -> None:
         """Take rows that are there out."""
         self.dead[rows] = 1
+        self.rows[rows, self.arity] = -1
         self.alive_rows -= rows.shape[0]
+
+    def bury_all(self) -> None:
+        """Take all rows out, also those that are pending."""
+        self.dead[: self.size] = 1
+        self.rows[: self.size, self.arity] = -1
+        self.alive_rows = self.waiting = 0
 
     def settle_rows(self, ids: Ints) -> None:
         """End the transaction for these rows: what is there now is what was there."""
@@ -228,10 +226,12 @@ class LiveRelation(Relation):
         if box.volume <= max(_DENSE_FLOOR, _DENSE_PER_ROW * room):
             self.box = box
             self.dense, self.hashed = reserve(box.volume, np.int32), _NO_INTS
+            advise_huge(self.dense)
         else:
             bits = table_bits(room)
             self.dense, self.hashed = _NO_SMALL, reserve(1 << bits, np.int64)
             self.shift = 64 - bits
+            advise_huge(self.hashed)
         kernels.fill_rows(
             self.rows,
             self.size,

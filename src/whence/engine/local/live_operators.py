@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.engine.local.guard import Guard
+from whence.engine.local.index import Index
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
@@ -50,12 +51,12 @@ def probe(
     if names_a_row(step, relation):
         key_slots, consts = in_order(key)
 
+        at: Ints = np.empty(CHUNK, dtype=np.int64)
+
         def look_up(binding: Rows, n: int) -> None:
-            table = relation.table
-            flags = relation.was if before else relation.dead
-            m = kernels.probe_row(
-                binding, n, key_slots, consts, *table, relation.rows, flags, below, *moves, out
-            )
+            rows = relation.rows
+            kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
+            m = kernels.probe_row(binding, n, at, rows, relation.was, before, below, *moves, out)
             guard.work += n
             if m:
                 after(out, m)
@@ -63,28 +64,23 @@ def probe(
         return look_up
     index = relation.index(key.columns)
     cursor = np.zeros(2, dtype=np.int64)
+    groups: Ints = np.empty(CHUNK, dtype=np.int64)
 
     def push(binding: Rows, n: int) -> None:
         cursor[0] = cursor[1] = 0
-        flags = relation.was if before else relation.dead
+        group_bindings(binding, n, key, index, relation, groups)
         while True:
             m = kernels.probe_group(
                 binding,
                 n,
                 cursor,
-                key.slots,
-                key.consts,
-                index.key_array,
-                index.table,
-                index.first,
-                index.shift,
-                index.dense,
-                index.lo,
+                groups,
                 index.start,
                 index.count,
                 index.pool,
                 relation.rows,
-                flags,
+                relation.was,
+                before,
                 below,
                 *moves,
                 out,
@@ -126,40 +122,57 @@ def look(
     if names_a_row(step, relation):
         key_slots, consts = in_order(key)
 
+        at: Ints = np.empty(CHUNK, dtype=np.int64)
+
         def look_up(binding: Rows, n: int) -> Mask:
-            table = relation.table
-            flags = relation.was if before else relation.dead
-            kernels.exists_row(
-                binding, n, key_slots, consts, *table, relation.rows, flags, below, found
-            )
+            rows = relation.rows
+            kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
+            kernels.exists_row(binding, n, at, rows, relation.was, before, below, found)
             return found[:n].view(np.bool_)
 
         return look_up
     index = relation.index(key.columns)
+    groups: Ints = np.empty(CHUNK, dtype=np.int64)
 
     def search(binding: Rows, n: int) -> Mask:
+        group_bindings(binding, n, key, index, relation, groups)
         kernels.exists_group(
             binding,
             n,
-            key.slots,
-            key.consts,
-            index.key_array,
-            index.table,
-            index.first,
-            index.shift,
-            index.dense,
-            index.lo,
+            groups,
             index.start,
             index.count,
             index.pool,
             relation.rows,
-            relation.was if before else relation.dead,
+            relation.was,
+            before,
             below,
             found,
         )
         return found[:n].view(np.bool_)
 
     return search
+
+
+def group_bindings(
+    binding: Rows, n: int, key: KeySlots, index: Index, relation: LiveRelation, groups: Ints
+) -> None:
+    """Write the group of each binding in the index."""
+    kernels.find_groups(
+        binding,
+        n,
+        key.slots,
+        key.consts,
+        index.key_array,
+        index.table,
+        index.first,
+        index.shift,
+        index.dense,
+        index.lo,
+        index.start,
+        relation.rows,
+        groups,
+    )
 
 
 def names_a_row(step: Probe | Exists, relation: LiveRelation) -> bool:

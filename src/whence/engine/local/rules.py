@@ -197,7 +197,7 @@ def _compile_step(
     assert_never(step)
 
 
-def _reads(step: Step) -> set[str]:
+def reads(step: Step) -> set[str]:
     """Return the variables that a step needs."""
     match step:
         case Scan():
@@ -214,7 +214,7 @@ def _reads(step: Step) -> set[str]:
         case Unpack(record=record):
             return {record}
         case Gather(steps=steps):
-            return set[str]().union(*map(_reads, steps))
+            return set[str]().union(*map(reads, steps))
     assert_never(step)
 
 
@@ -239,7 +239,7 @@ def _layouts(
     """
     needed: list[set[str]] = [set(variables(*head.args))]
     for step in reversed(steps):
-        needed.append(needed[-1] | _reads(step))
+        needed.append(needed[-1] | reads(step))
     needed.reverse()
     slots: list[dict[str, int]] = [dict(start)]
     outputs: list[Sequence[str | int]] = []

@@ -1,76 +1,27 @@
 """Relations whose tuples come and go: the row of a tuple, its rank, and joins that look at both.
 
-The last column of such rows is the rank. A tuple's row is found in a dense table over the box of
-all tuples, or, where that would be too large, in a hash table of row numbers; one of the two
-tables is empty. `flags` say which rows a join may not see.
+The last column of such rows is the rank, negative for a row that is not there now, so that one
+look tells both. A tuple's row is found in a dense table over the box of all tuples, or, where that
+would be too large, in a hash table of row numbers; one of the two tables is empty.
+
+Looking tuples up waits for memory, so the rows of all bindings are found first and looked at in a
+second loop: both have iterations that do not depend on each other, and their misses overlap.
+Loops are written out, not shared: Numba counts references to each array that it hands to an inlined
+function, which costs ten times the look itself.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from whence.engine.local.compile import inline, kernel
+from whence.engine.local.compile import kernel
 from whence.engine.local.kernels.hashing import FINGER, GOLDEN, Flags, Ints, Rows, Small, mix
-from whence.engine.local.kernels.joins import find_group
 
 PENDING = np.uint8(2)
 """The flag of a row that will be seen from the next wave on."""
 
-
-@inline
-def _locate(
-    binding: Rows,
-    i: int,
-    slots: Ints,
-    consts: Ints,
-    lo: Ints,
-    span: Ints,
-    stride: Ints,
-    dense: Small,
-    hashed: Ints,
-    shift: int,
-    rows: Rows,
-) -> np.int64:
-    """Return the row of a tuple whose columns are slots of a binding, or constants; else -1."""
-    k = slots.shape[0]
-    found = np.int64(-1)
-    if dense.shape[0] > 0:
-        key = np.int64(0)
-        inside = True
-        for c in range(k):
-            v = binding[i, slots[c]] if slots[c] >= 0 else consts[c]
-            d = v - lo[c]
-            if np.uint64(d) >= np.uint64(span[c]):
-                inside = False
-            key += d * stride[c]
-        if inside:
-            found = np.int64(dense[key]) - np.int64(1)
-    elif hashed.shape[0] > 0:
-        mask = hashed.shape[0] - 1
-        h = GOLDEN
-        for c in range(k):
-            v = binding[i, slots[c]] if slots[c] >= 0 else consts[c]
-            h = mix(h, v)
-        h = h * GOLDEN
-        slot = np.int64(h >> np.uint64(shift))
-        finger = (np.int64(h) & FINGER) << np.int64(32)
-        while True:
-            have = hashed[slot]
-            if have == 0:
-                break
-            if (have >> np.int64(32)) << np.int64(32) == finger:
-                q = (have & np.int64(0xFFFFFFFF)) - np.int64(1)
-                same = True
-                for c in range(k):
-                    v = binding[i, slots[c]] if slots[c] >= 0 else consts[c]
-                    if rows[q, c] != v:
-                        same = False
-                        break
-                if same:
-                    found = q
-                    break
-            slot = (slot + 1) & mask
-    return found
+ANY_RANK = np.uint64(0x7FFFFFFFFFFFFFFF)
+"""Above all ranks; a negative rank, read as unsigned, is above it."""
 
 
 @kernel
@@ -88,9 +39,46 @@ def find_rows(
     rows: Rows,
     out: Ints,
 ) -> None:
-    """Write the row of each tuple, -1 where it has none."""
+    """Write the row of each tuple, whose columns are slots or constants; -1 where it has none."""
+    k = slots.shape[0]
+    if dense.shape[0] > 0:
+        for i in range(n):
+            key = np.int64(0)
+            inside = True
+            for c in range(k):
+                d = (cand[i, slots[c]] if slots[c] >= 0 else consts[c]) - lo[c]
+                inside &= np.uint64(d) < np.uint64(span[c])
+                key += d * stride[c]
+            out[i] = np.int64(dense[key]) - np.int64(1) if inside else np.int64(-1)
+        return
+    if hashed.shape[0] == 0:
+        out[:n] = -1
+        return
+    mask = hashed.shape[0] - 1
     for i in range(n):
-        out[i] = _locate(cand, i, slots, consts, lo, span, stride, dense, hashed, shift, rows)
+        h = GOLDEN
+        for c in range(k):
+            h = mix(h, cand[i, slots[c]] if slots[c] >= 0 else consts[c])
+        h = h * GOLDEN
+        slot = np.int64(h >> np.uint64(shift))
+        finger = (np.int64(h) & FINGER) << np.int64(32)
+        found = np.int64(-1)
+        while True:
+            have = hashed[slot]
+            if have == 0:
+                break
+            if (have >> np.int64(32)) << np.int64(32) == finger:
+                q = (have & np.int64(0xFFFFFFFF)) - np.int64(1)
+                same = True
+                for c in range(k):
+                    if rows[q, c] != (cand[i, slots[c]] if slots[c] >= 0 else consts[c]):
+                        same = False
+                        break
+                if same:
+                    found = q
+                    break
+            slot = (slot + 1) & mask
+        out[i] = found
 
 
 @kernel
@@ -129,8 +117,6 @@ def admit_rows(
     cand: Rows,
     begin: int,
     end: int,
-    slots: Ints,
-    consts: Ints,
     lo: Ints,
     span: Ints,
     stride: Ints,
@@ -143,70 +129,82 @@ def admit_rows(
     dead: Flags,
     was: Flags,
     seen: Flags,
-    rank: int,
     pending: Ints,
     waiting: int,
-) -> tuple[int, int, int, int]:
-    """Make the candidates that are not there pending, each with the next rank.
+) -> tuple[int, int, int]:
+    """Make the candidates that are not there pending.
 
     Stops at one outside the dense table's box, or when `room` rows are new to the hash table.
-    Returns how far it got, the size, the next rank, and how many rows are pending.
+    Returns how far it got, the size, and how many rows are pending.
     """
-    k = slots.shape[0]
+    k = lo.shape[0]
     last = size + room
     mask = hashed.shape[0] - 1
     for i in range(begin, end):
-        r = _locate(cand, i, slots, consts, lo, span, stride, dense, hashed, shift, rows)
+        key = np.int64(0)
+        r = np.int64(-1)
+        finger = np.int64(0)
+        if dense.shape[0] > 0:
+            inside = True
+            for c in range(k):
+                d = cand[i, c] - lo[c]
+                inside &= np.uint64(d) < np.uint64(span[c])
+                key += d * stride[c]
+            if not inside:
+                return i, size, waiting
+            r = np.int64(dense[key]) - np.int64(1)
+        else:
+            h = GOLDEN
+            for c in range(k):
+                h = mix(h, cand[i, c])
+            h = h * GOLDEN
+            key = np.int64(h >> np.uint64(shift))
+            finger = (np.int64(h) & FINGER) << np.int64(32)
+            while True:
+                have = hashed[key]
+                if have == 0:
+                    break
+                if (have >> np.int64(32)) << np.int64(32) == finger:
+                    q = (have & np.int64(0xFFFFFFFF)) - np.int64(1)
+                    same = True
+                    for c in range(k):
+                        if rows[q, c] != cand[i, c]:
+                            same = False
+                            break
+                    if same:
+                        r = q
+                        break
+                key = (key + 1) & mask
         if r >= 0:
             if dead[r] != 1:
                 continue
         else:
             if dense.shape[0] > 0:
-                key = np.int64(0)
-                inside = True
-                for c in range(k):
-                    d = cand[i, c] - lo[c]
-                    if np.uint64(d) >= np.uint64(span[c]):
-                        inside = False
-                    key += d * stride[c]
-                if not inside:
-                    return i, size, rank, waiting
                 dense[key] = size + 1
             else:
                 if size == last:
-                    return i, size, rank, waiting
-                h = GOLDEN
-                for c in range(k):
-                    h = mix(h, cand[i, c])
-                h = h * GOLDEN
-                slot = np.int64(h >> np.uint64(shift))
-                while hashed[slot] != 0:
-                    slot = (slot + 1) & mask
-                hashed[slot] = ((np.int64(h) & FINGER) << np.int64(32)) | (size + 1)
+                    return i, size, waiting
+                hashed[key] = finger | (size + 1)
             r = np.int64(size)
             for c in range(k):
                 rows[r, c] = cand[i, c]
+            rows[r, k] = -1
             was[r] = 1
             seen[r] = 0
             size += 1
         dead[r] = PENDING
-        rows[r, k] = rank
-        rank += 1
         pending[waiting] = r
         waiting += 1
-    return end, size, rank, waiting
+    return end, size, waiting
 
 
 @kernel
-def revive_rows(ids: Ints, dead: Flags, rows: Rows, rank: int, pending: Ints, waiting: int) -> int:
-    """Make dead rows pending, each with the next rank; return how many are pending."""
-    last = rows.shape[1] - 1
+def revive_rows(ids: Ints, dead: Flags, pending: Ints, waiting: int) -> int:
+    """Make dead rows pending; return how many are pending."""
     for i in range(ids.shape[0]):
         r = ids[i]
         if dead[r] == 1:
             dead[r] = PENDING
-            rows[r, last] = rank
-            rank += 1
             pending[waiting] = r
             waiting += 1
     return waiting
@@ -217,35 +215,27 @@ def lost_heads(
     cand: Rows,
     n: int,
     premises: int,
-    slots: Ints,
-    consts: Ints,
-    lo: Ints,
-    span: Ints,
-    stride: Ints,
-    dense: Small,
-    hashed: Ints,
-    shift: int,
+    at: Ints,
     rows: Rows,
-    dead: Flags,
     seen: Flags,
     out: Ints,
     m: int,
 ) -> int:
-    """Collect, once each, the living heads that a lost instance may have supported.
+    """Collect, once each, the heads, in rows `at`, that a lost instance may have supported.
 
     A candidate is a head followed by the ranks of the instance's premises: it supported the
     head only if all of them are below the head's.
     """
-    k = slots.shape[0]
+    k = rows.shape[1] - 1
     for i in range(n):
-        r = _locate(cand, i, slots, consts, lo, span, stride, dense, hashed, shift, rows)
-        if r < 0 or dead[r] != 0 or seen[r] != 0:
+        r = at[i]
+        if r < 0:
             continue
-        supported = True
+        rank = rows[r, k]
+        supported = rank >= 0
         for p in range(k, k + premises):
-            if cand[i, p] >= rows[r, k]:
-                supported = False
-        if supported:
+            supported &= cand[i, p] < rank
+        if supported and seen[r] == 0:
             seen[r] = 1
             out[m] = r
             m += 1
@@ -256,16 +246,10 @@ def lost_heads(
 def probe_row(
     binding: Rows,
     n: int,
-    slots: Ints,
-    consts: Ints,
-    lo: Ints,
-    span: Ints,
-    stride: Ints,
-    dense: Small,
-    hashed: Ints,
-    shift: int,
+    at: Ints,
     rows: Rows,
-    flags: Flags,
+    was: Flags,
+    before: bool,
     below: int,
     kept: Ints,
     kept_to: Ints,
@@ -273,15 +257,22 @@ def probe_row(
     taken_to: Ints,
     out: Rows,
 ) -> int:
-    """Join each binding with the one row that it names, if that is there and below its limit."""
+    """Join each binding with the row `at`, if that is there and below the binding's limit."""
     nk = kept.shape[0]
     nt = taken.shape[0]
     last = rows.shape[1] - 1
     m = 0
     for i in range(n):
-        r = _locate(binding, i, slots, consts, lo, span, stride, dense, hashed, shift, rows)
-        if r < 0 or flags[r] != 0 or (below >= 0 and rows[r, last] >= binding[i, below]):
+        r = at[i]
+        if r < 0:
             continue
+        if before:
+            if was[r] != 0:
+                continue
+        else:
+            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            if np.uint64(rows[r, last]) >= limit:
+                continue
         for c in range(nk):
             out[m, kept_to[c]] = binding[i, kept[c]]
         for c in range(nt):
@@ -292,32 +283,29 @@ def probe_row(
 
 @kernel
 def exists_row(
+    binding: Rows, n: int, at: Ints, rows: Rows, was: Flags, before: bool, below: int, found: Flags
+) -> None:
+    """Say for each binding whether the row `at` is there and below the binding's limit."""
+    last = rows.shape[1] - 1
+    if before:
+        for i in range(n):
+            r = at[i]
+            found[i] = (r >= 0) & (was[max(r, 0)] == 0)
+    elif below >= 0:
+        for i in range(n):
+            r = at[i]
+            rank = np.uint64(rows[max(r, 0), last])
+            found[i] = (r >= 0) & (rank < np.uint64(binding[i, below]))
+    else:
+        for i in range(n):
+            r = at[i]
+            found[i] = (r >= 0) & (rows[max(r, 0), last] >= 0)
+
+
+@kernel
+def find_groups(
     binding: Rows,
     n: int,
-    slots: Ints,
-    consts: Ints,
-    lo: Ints,
-    span: Ints,
-    stride: Ints,
-    dense: Small,
-    hashed: Ints,
-    shift: int,
-    rows: Rows,
-    flags: Flags,
-    below: int,
-    found: Flags,
-) -> None:
-    """Say for each binding whether the one row that it names is there and below its limit."""
-    last = rows.shape[1] - 1
-    for i in range(n):
-        r = _locate(binding, i, slots, consts, lo, span, stride, dense, hashed, shift, rows)
-        found[i] = r >= 0 and flags[r] == 0 and (below < 0 or rows[r, last] < binding[i, below])
-
-
-@inline
-def _group(
-    binding: Rows,
-    i: int,
     key: Ints,
     consts: Ints,
     columns: Ints,
@@ -328,16 +316,38 @@ def _group(
     lo: int,
     start: Ints,
     rows: Rows,
-) -> np.int64:
-    """Return the group of the binding's key in an index, -1 for none."""
-    g = np.int64(-1)
+    out: Ints,
+) -> None:
+    """Write the group of each binding's key in an index, -1 for none."""
+    k = columns.shape[0]
     if direct:
-        d = np.int64(binding[i, key[0]] if key[0] >= 0 else consts[0]) - np.int64(lo)
-        if np.uint64(d) < np.uint64(start.shape[0]):
-            g = d
-    else:
-        g = np.int64(find_group(binding, i, key, consts, columns, rows, table, first, shift))
-    return g
+        span = np.uint64(start.shape[0])
+        for i in range(n):
+            d = np.int64(binding[i, key[0]] if key[0] >= 0 else consts[0]) - np.int64(lo)
+            out[i] = d if np.uint64(d) < span else np.int64(-1)
+        return
+    mask = table.shape[0] - 1
+    for i in range(n):
+        h = GOLDEN
+        for c in range(k):
+            h = mix(h, binding[i, key[c]] if key[c] >= 0 else consts[c])
+        slot = np.int64((h * GOLDEN) >> np.uint64(shift))
+        g = np.int64(-1)
+        while True:
+            have = table[slot]
+            if have == 0:
+                break
+            q = first[have - 1]
+            same = True
+            for c in range(k):
+                if rows[q, columns[c]] != (binding[i, key[c]] if key[c] >= 0 else consts[c]):
+                    same = False
+                    break
+            if same:
+                g = np.int64(have - 1)
+                break
+            slot = (slot + 1) & mask
+        out[i] = g
 
 
 @kernel
@@ -345,19 +355,13 @@ def probe_group(
     binding: Rows,
     n: int,
     cursor: Ints,
-    key: Ints,
-    consts: Ints,
-    columns: Ints,
-    table: Small,
-    first: Small,
-    shift: int,
-    direct: bool,
-    lo: int,
+    groups: Ints,
     start: Ints,
     count: Small,
     pool: Small,
     rows: Rows,
-    flags: Flags,
+    was: Flags,
+    before: bool,
     below: int,
     kept: Ints,
     kept_to: Ints,
@@ -374,14 +378,15 @@ def probe_group(
     p = cursor[1]
     m = 0
     while i < n:
-        g = _group(binding, i, key, consts, columns, table, first, shift, direct, lo, start, rows)
+        g = groups[i]
         if g >= 0:
             s = start[g]
             e = np.int64(count[g])
             stop = min(e, p + room - m)
+            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
             for q in range(p, stop):
                 r = pool[s + q]
-                if flags[r] == 0 and (below < 0 or rows[r, last] < binding[i, below]):
+                if was[r] == 0 if before else np.uint64(rows[r, last]) < limit:
                     for c in range(nk):
                         out[m, kept_to[c]] = binding[i, kept[c]]
                     for c in range(nt):
@@ -401,32 +406,147 @@ def probe_group(
 def exists_group(
     binding: Rows,
     n: int,
-    key: Ints,
-    consts: Ints,
-    columns: Ints,
-    table: Small,
-    first: Small,
-    shift: int,
-    direct: bool,
-    lo: int,
+    groups: Ints,
     start: Ints,
     count: Small,
     pool: Small,
     rows: Rows,
-    flags: Flags,
+    was: Flags,
+    before: bool,
     below: int,
     found: Flags,
 ) -> None:
     """Say for each binding whether its key has a row that is there and below its limit."""
     last = rows.shape[1] - 1
     for i in range(n):
-        g = _group(binding, i, key, consts, columns, table, first, shift, direct, lo, start, rows)
+        g = groups[i]
         hit = False
         if g >= 0:
             s = start[g]
+            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
             for p in range(count[g]):
                 r = pool[s + p]
-                if flags[r] == 0 and (below < 0 or rows[r, last] < binding[i, below]):
+                if was[r] == 0 if before else np.uint64(rows[r, last]) < limit:
                     hit = True
                     break
         found[i] = hit
+
+
+@kernel
+def mark_joined(
+    binding: Rows,
+    n: int,
+    number: int,
+    groups: Ints,
+    start: Ints,
+    count: Small,
+    pool: Small,
+    first_rows: Rows,
+    first_below: int,
+    slots: Ints,
+    taken: Ints,
+    consts: Ints,
+    lo: Ints,
+    span: Ints,
+    stride: Ints,
+    dense: Small,
+    hashed: Ints,
+    shift: int,
+    rows: Rows,
+    below: int,
+    active: Ints,
+    at: Ints,
+    marks: Flags,
+) -> None:
+    """Mark the numbers of the bindings that join with a row of one relation and one of another.
+
+    The second row is named by the binding and the first row: by a slot of the one, a column of the
+    other, or a constant for each column. All bindings try their next first row together, and
+    leave when one fits: few are tried, and the misses of a round overlap.
+    """
+    last = rows.shape[1] - 1
+    first_last = first_rows.shape[1] - 1
+    k = slots.shape[0]
+    mask = hashed.shape[0] - 1
+    left = 0
+    for i in range(n):
+        g = groups[i]
+        active[left] = i
+        left += 1 if g >= 0 and count[g] > 0 else 0
+    turn = 0
+    while left > 0:
+        for a in range(left):
+            i = active[a]
+            f = pool[start[groups[i]] + turn]
+            limit = np.uint64(binding[i, first_below]) if first_below >= 0 else ANY_RANK
+            there = np.uint64(first_rows[f, first_last]) < limit
+            found = np.int64(-1)
+            if dense.shape[0] > 0:
+                key = np.int64(0)
+                for c in range(k):
+                    v = (
+                        binding[i, slots[c]]
+                        if slots[c] >= 0
+                        else (first_rows[f, taken[c]] if taken[c] >= 0 else consts[c])
+                    )
+                    d = v - lo[c]
+                    there &= np.uint64(d) < np.uint64(span[c])
+                    key += d * stride[c]
+                if there:
+                    found = np.int64(dense[key]) - np.int64(1)
+            elif there and hashed.shape[0] > 0:
+                h = GOLDEN
+                for c in range(k):
+                    v = (
+                        binding[i, slots[c]]
+                        if slots[c] >= 0
+                        else (first_rows[f, taken[c]] if taken[c] >= 0 else consts[c])
+                    )
+                    h = mix(h, v)
+                h = h * GOLDEN
+                slot = np.int64(h >> np.uint64(shift))
+                finger = (np.int64(h) & FINGER) << np.int64(32)
+                while True:
+                    have = hashed[slot]
+                    if have == 0:
+                        break
+                    if (have >> np.int64(32)) << np.int64(32) == finger:
+                        q = (have & np.int64(0xFFFFFFFF)) - np.int64(1)
+                        same = True
+                        for c in range(k):
+                            v = (
+                                binding[i, slots[c]]
+                                if slots[c] >= 0
+                                else (first_rows[f, taken[c]] if taken[c] >= 0 else consts[c])
+                            )
+                            same &= rows[q, c] == v
+                        if same:
+                            found = q
+                            break
+                    slot = (slot + 1) & mask
+            at[a] = found
+        turn += 1
+        still = 0
+        for a in range(left):
+            i = active[a]
+            r = at[a]
+            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            # No branch on what was just fetched: it would be mispredicted, and wait for memory.
+            fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
+            marks[binding[i, number]] |= np.uint8(fits)
+            active[still] = i
+            still += int(turn < count[groups[i]]) & int(not fits)
+        left = still
+
+
+@kernel
+def mark_row(
+    binding: Rows, n: int, number: int, at: Ints, rows: Rows, below: int, marks: Flags
+) -> None:
+    """Mark the numbers of the bindings whose row `at` is there and below their limit."""
+    last = rows.shape[1] - 1
+    for i in range(n):
+        r = at[i]
+        limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+        fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
+        marks[binding[i, number]] |= np.uint8(fits)
