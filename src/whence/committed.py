@@ -135,7 +135,7 @@ class Committed:
     def table(self, relation: str) -> Table:
         """Return the relation as of now, decoded when somebody looks."""
         with self.reading() as derived:
-            found = derived.relations()
+            found = derived.complete(relation)
             load: Callable[[], pa.Table] = lambda: found.table(relation, ordered=True)  # noqa: E731
             if found is derived.view:
                 load = _Pinned(load, self.lock)

@@ -214,6 +214,7 @@ class Database:
         """
         self._columns(relation)
         self._committed.make_view()
+        self._refuse_selected(relation)
         return self._committed.publisher.add(relation, callback)
 
     @property
@@ -296,6 +297,18 @@ class Database:
         if self._current() is not None:
             hint = "end the block first"
             raise UsageError(Diagnostic("W0810", f"{what} within a transaction", hint=hint))
+
+    def _refuse_selected(self, relation: str) -> None:
+        with self._committed.reading() as derived:
+            if relation in derived.relations().selected:
+                raise UsageError(
+                    Diagnostic(
+                        "W0515",
+                        f"changes of `{relation}` are not told: only its best rows are followed",
+                        hint=f"subscribe to what reads them, or write `.output {relation}` "
+                        "to have all of it",
+                    )
+                )
 
     def _columns(self, relation: str) -> tuple[Column, ...]:
         if relation not in self:

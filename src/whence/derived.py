@@ -18,7 +18,7 @@ from whence.facts.schema import columns_of
 from whence.functor.user import UserFunctors
 from whence.netting import update_of
 from whence.rows import Row, tuples_of
-from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, Rule, walk
+from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, Rule, Wildcard, walk
 from whence.view.base import Batch, Changes, Update, View
 
 if TYPE_CHECKING:
@@ -131,13 +131,26 @@ class Derived:
         self._evaluation = self._evaluate(compiled)
         return self._evaluation
 
+    def complete(self, relation: str) -> View | Evaluation:
+        """Return relations of which this one is complete."""
+        arity = self.program.relation(relation).arity
+        return self._with(self.relations(), Atom(relation, (Wildcard(),) * arity))
+
     def answering(self, goal: Atom) -> View | Evaluation:
         """Return relations of which the goal's is complete as far as the goal asks."""
         if self.view is not None or self._evaluation is not None:
-            return self.relations()
+            return self._with(self.relations(), goal)
         if self._later or self.settled:
-            return self.make_view()
+            return self._with(self.make_view(), goal)
         return self._evaluate(session.compile(self.program, goal=goal, inputs=self._facts))
+
+    def _with(self, found: View | Evaluation, goal: Atom) -> View | Evaluation:
+        """Return the relations, unless the goal's may lack rows; then evaluate for the goal."""
+        if goal.relation not in found.selected:
+            return found
+        base = self.base()
+        compiled = session.compile(self._unsettled(), goal=goal, inputs=base)
+        return self._evaluate(compiled, base)
 
     def make_view(self) -> View:
         """Return the view, made of all that is there if there was none."""
@@ -195,11 +208,13 @@ class Derived:
     def _inputs(self) -> dict[str, pa.Table]:
         return {name: concat_facts(tables) for name, tables in self._facts.items()}
 
-    def _evaluate(self, compiled: session.Compiled) -> Evaluation:
+    def _evaluate(
+        self, compiled: session.Compiled, inputs: Mapping[str, pa.Table] | None = None
+    ) -> Evaluation:
         settings = self.settings
         return session.evaluate(
             compiled,
-            self._inputs(),
+            self._inputs() if inputs is None else inputs,
             engine=settings.engine,
             limits=settings.limits,
             threads=settings.threads,

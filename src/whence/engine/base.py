@@ -71,6 +71,8 @@ class Evaluation(Protocol):
     """The relations after evaluation."""
 
     stats: Stats
+    selected: frozenset[str]
+    """The relations that may lack rows, because only the best ones were followed."""
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""

@@ -110,6 +110,11 @@ class View(Protocol):
 
     work: Work
 
+    @property
+    def selected(self) -> frozenset[str]:
+        """The relations that may lack rows that are not best; `Changes` leave them out."""
+        ...
+
     def apply(self, batch: Batch) -> Changes:
         """Apply the whole batch, or nothing when it fails, and return the net changes."""
         ...

@@ -48,6 +48,8 @@ class DefinedView:
             raise
         found = {}
         for name, schema in self._schemas.items():
+            if name in self.selected:
+                continue
             was = dict.fromkeys(_rows(old.table(name)))
             now = dict.fromkeys(_rows(self._current.table(name)))
             came = [row for row in now if row not in was]
@@ -58,6 +60,11 @@ class DefinedView:
 
     def _tables(self) -> dict[str, pa.Table]:
         return {name: self.base(name) for name in self._schemas}
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The relations that may lack rows that are not best."""
+        return self._current.selected
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""

@@ -95,6 +95,9 @@ def why_recomputed(stratum: Stratum, program: Program) -> str | None:
     if stratum.subsumptions:
         name = stratum.subsumptions[0].dominated.relation
         return f"tuples of `{name}` are dropped by subsumption"
+    if stratum.selections:
+        name = stratum.selections[0][0]
+        return f"of `{name}` only the best rows are followed"
     for rule in stratum.rules:
         for literal in (*rule.heads, *rule.body):
             for node in walk(literal):

@@ -95,6 +95,7 @@ class LocalEvaluation:
         started = time.perf_counter()
         program = plan.program
         self.stats = Stats()
+        self.selected: frozenset[str] = frozenset()
         self._plan = plan
         self.values = values
         self._decls: dict[str, RelationDecl] = {d.name: d for d in program.relations}
@@ -170,6 +171,7 @@ class LocalEvaluation:
         pool: ThreadPoolExecutor | None,
         observer: Observer | None,
     ) -> None:
+        self.selected |= {name for name, _ in plan.selections}
         for name, keyed in plan.keyed:
             self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
         self._load(stratum, guard)
