@@ -251,7 +251,7 @@ def _apply_base(relation: LiveRelation, gone: Rows | None, new: Rows | None) -> 
         relation.bury(removed)
     came = NONE
     if new is not None:
-        relation.admit(new, new.shape[0], 0)
+        relation.admit(new, new.shape[0])
         ids = relation.wave()
         came = ids[relation.was[ids] != 0]
         removed = removed[relation.dead[removed] != 0]
