@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.facts.records import NotARecord, canonical_record
+from whence.facts.records import NotARecord, canonical_record, record_text
 from whence.facts.schema import Column, arrow_schema, truths
 from whence.facts.tables import plain_strings
 from whence.syntax.nodes import Kind
@@ -137,7 +137,7 @@ def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa
         return truths(len(listed))
     values = list(zip(*listed, strict=True)) or [()] * len(columns)
     arrays = [
-        [_record_text(v) for v in column] if spec.kind is Kind.RECORD else list(column)
+        [record_text(v) for v in column] if spec.kind is Kind.RECORD else list(column)
         for column, spec in zip(values, columns, strict=True)
     ]
     for column, spec in zip(arrays, columns, strict=True):
@@ -149,38 +149,6 @@ def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa
     return pa.table(
         [pa.array(a, type=f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
     )
-
-
-def _record_text(value: object) -> str:
-    """Return a record given as a tuple, list or None in Soufflé's notation.
-
-    >>> _record_text((1, ("a", None)))
-    '[1, [a, nil]]'
-    """
-    parts: list[str] = []
-    pending: list[object] = [value]  # a stack of our own: lists nest deeply
-    while pending:
-        item = pending.pop()
-        if isinstance(item, _Mark):
-            parts.append(item)
-        elif item is None:
-            parts.append("nil")
-        elif isinstance(item, list | tuple):
-            parts.append("[")
-            pending.append(_Mark("]"))
-            for place in range(len(item) - 1, -1, -1):
-                pending.append(item[place])
-                if place:
-                    pending.append(_Mark(", "))
-        else:
-            parts.append(str(item))
-    return "".join(parts)
-
-
-class _Mark(str):
-    """Punctuation, among values that may be texts themselves."""
-
-    __slots__ = ()
 
 
 def _wrong(relation: str, what: str) -> DataError:

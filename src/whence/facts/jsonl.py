@@ -120,7 +120,7 @@ def _row(
         return None
     row: list[int | float | str] = []
     for position, (item, column) in enumerate(zip(items, columns, strict=True)):
-        value = _value(item, column)
+        value = value_of(item, column)
         if value is None:
             label = f"column {position + 1}, `{column.name}`, is {NOUN[column.kind]}"
             shown = clip(json.dumps(item, ensure_ascii=False))
@@ -138,7 +138,7 @@ def _row(
 _RANGE = {Kind.NUMBER: (-(2**63), 2**63 - 1), Kind.UNSIGNED: (0, 2**64 - 1)}
 
 
-def _value(item: object, column: Column) -> int | float | str | None:
+def value_of(item: object, column: Column) -> int | float | str | None:
     """Return the JSON value as a value of the column, or None when it is none."""
     match column.kind:
         case Kind.NUMBER | Kind.UNSIGNED:
@@ -180,12 +180,12 @@ def write(table: pa.Table, out: BinaryIO, columns: Sequence[Column], layout: Lay
                 ("{" if index == 0 else ", ") + json.dumps(column.name, ensure_ascii=False) + ": "
             )
             pieces.append(pa.scalar(lead, wide))
-            pieces.append(_json_text(pa.concat_arrays(part.column(index).chunks), column.kind))
+            pieces.append(json_text(pa.concat_arrays(part.column(index).chunks), column.kind))
         pieces.append(pa.scalar("}\n", wide))
         out.write(text_bytes(pc.binary_join_element_wise(*pieces, pa.scalar("", wide))))
 
 
-def _json_text(values: pa.Array, kind: Kind) -> pa.Array:
+def json_text(values: pa.Array, kind: Kind) -> pa.Array:
     """Return the values as JSON; equal values are converted once."""
     import pyarrow as pa
     import pyarrow.compute as pc

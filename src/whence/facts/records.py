@@ -5,7 +5,7 @@ The engine reads records; here they are only checked, because here the line is s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from whence.facts.values import PARSE, NotAValue, OutOfRange, format_float
@@ -41,8 +41,13 @@ def check_record(text: str, type: str, types: RecordTypes) -> None:
     canonical_record(text, type, types)
 
 
-def canonical_record(text: str, type: str, types: RecordTypes) -> str:
+Show = Callable[[int | float | str, Kind], str]
+
+
+def canonical_record(text: str, type: str, types: RecordTypes, show: Show | None = None) -> str:
     """Return the record as an engine prints it, so that equal records are equal texts.
+
+    With `show`, the values in it are printed by that.
 
     >>> pair = RecordTypes({"P": Kind.RECORD, "number": Kind.NUMBER}, {"P": ("number", "P")})
     >>> canonical_record("[ 0x10,nil ]", "P", pair)
@@ -61,8 +66,8 @@ def canonical_record(text: str, type: str, types: RecordTypes) -> str:
             parts.append(wanted if wanted == "]" else ", ")
             position += 1
         elif types.kinds[wanted] is not Kind.RECORD:
-            scalar, position = _scalar(text, position, types.kinds[wanted])
-            parts.append(scalar)
+            value, position = _scalar(text, position, types.kinds[wanted])
+            parts.append(show(value, types.kinds[wanted]) if show else _printed(value))
         elif text.startswith("nil", position):
             parts.append("nil")
             position += 3
@@ -80,13 +85,48 @@ def canonical_record(text: str, type: str, types: RecordTypes) -> str:
     return "".join(parts)
 
 
-def _scalar(text: str, position: int, kind: Kind) -> tuple[str, int]:
-    """Return the scalar that begins here as it is printed, and where it ends."""
+def _scalar(text: str, position: int, kind: Kind) -> tuple[int | float | str, int]:
+    """Return the scalar that begins here, and where it ends."""
     end = position
     while end < len(text) and text[end] not in ",]":
         end += 1
     try:
-        value = PARSE[kind](text[position:end].strip())
+        return PARSE[kind](text[position:end].strip()), end
     except (NotAValue, OutOfRange):
         raise NotARecord(position, f"a value of kind {kind.value}") from None
-    return (format_float(value + 0.0) if isinstance(value, float) else str(value)), end
+
+
+def _printed(value: int | float | str) -> str:
+    return format_float(value + 0.0) if isinstance(value, float) else str(value)
+
+
+def record_text(value: object) -> str:
+    """Return a record given as a tuple, list or None in Soufflé's notation.
+
+    >>> record_text((1, ("a", None)))
+    '[1, [a, nil]]'
+    """
+    parts: list[str] = []
+    pending: list[object] = [value]  # a stack of our own: lists nest deeply
+    while pending:
+        item = pending.pop()
+        if isinstance(item, _Mark):
+            parts.append(item)
+        elif item is None:
+            parts.append("nil")
+        elif isinstance(item, list | tuple):
+            parts.append("[")
+            pending.append(_Mark("]"))
+            for place in range(len(item) - 1, -1, -1):
+                pending.append(item[place])
+                if place:
+                    pending.append(_Mark(", "))
+        else:
+            parts.append(str(item))
+    return "".join(parts)
+
+
+class _Mark(str):
+    """Punctuation, among values that may be texts themselves."""
+
+    __slots__ = ()
