@@ -50,6 +50,7 @@ class Committed:
         self._columns: dict[str, tuple[Column, ...]] = {}
         self._pinned: WeakSet[_Pinned] = WeakSet()
         self._untold: list[Changes] = []
+        self._recorded = False
         if journal is not None:
             state, entries = journal.recovered()
             if state is not None:
@@ -227,6 +228,9 @@ class Committed:
             try:
                 with self.lock:
                     yield
+                    if self._recorded and self._journal is not None:  # number and note are set
+                        self._recorded = False
+                        self._journal.settle(self.state)
             finally:
                 untold, self._untold = self._untold, []
                 failed: list[Exception] = []
@@ -292,7 +296,7 @@ class Committed:
         except BaseException:
             undo()
             raise
-        self._journal.settle(self.state)
+        self._recorded = True
 
     def _set_window(self, relation: str, window: Window, since: float) -> None:
         held = Contents(window, since)

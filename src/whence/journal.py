@@ -47,7 +47,7 @@ class Journal(Protocol):
         ...
 
     def settle(self, state: Callable[[], Record]) -> None:
-        """Called after each recorded entry: may take the state and forget what led to it."""
+        """Called when what was recorded stands: may take the state and forget what led to it."""
         ...
 
 
