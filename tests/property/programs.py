@@ -2,17 +2,20 @@
 
 Relations come in layers. A rule reads its own layer positively and lower layers in any way, so
 recursion is mutual and non-linear while negation and aggregates stay stratified. All values that
-a rule computes are taken modulo a small number, so every relation is finite.
+a rule computes are taken modulo a small number, so every relation is finite; where recursion goes
+through subsumption instead, a rule only makes a value worse. Floats are dyadic and means are not
+computed with, so that no sum depends on its order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from property.best_values import best_values
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -46,6 +49,7 @@ NAMES = {
     "symbol": ["s", "t"],
     "Pair": ["p", "q"],
     "float": ["f", "g"],
+    "unsigned": ["i", "j"],
 }
 INPUTS = {
     "e": ("number", "number"),
@@ -53,6 +57,8 @@ INPUTS = {
     "l": ("number", "symbol"),
     "k": ("Pair", "number"),
     "h": ("number", "float"),
+    "w": ("number", "unsigned"),
+    "o": (),
 }
 
 T = TypeVar("T")
@@ -69,6 +75,13 @@ class Features:
     aggregates: bool = True
     nested_aggregates: bool = True
     subsumption: bool = True
+    unsigned: bool = False
+    nullary: bool = False
+    means: bool = False
+    facts: bool = False
+    """Facts in the text, of inputs and of relations with rules."""
+    monotone: bool = False
+    """Recursion through subsumption that keeps the best value of a key."""
     rules: int = 3
 
 
@@ -100,13 +113,14 @@ class Builder:
         options += ["symbol"] * self.features.symbols
         options += ["Pair"] * self.features.records
         options += ["float"] * self.features.floats
+        options += ["unsigned"] * self.features.unsigned
         return self.one(options)
 
     # ── terms ──
 
     def constant(self, type_name: str) -> Term:
         match type_name:
-            case "number":
+            case "number" | "unsigned":
                 return Constant(self.draw(st.integers(0, MODULUS - 1)), None)
             case "symbol":
                 return Constant(self.one(SYMBOLS), Kind.SYMBOL)
@@ -132,6 +146,14 @@ class Builder:
             case "symbol" if self.features.functors and names:
                 joined = Call("cat", (Variable(self.one(names)), self.constant("symbol")))
                 return Call("substr", (joined, Constant(0, None), Constant(2, None)))
+            case "unsigned" if self.features.functors and names:
+                grown = Call(
+                    self.one(["+", "*"]), (Variable(self.one(names)), self.constant("number"))
+                )
+                return self.modular(grown)
+            case "float" if self.features.functors and names:
+                bounds = (Variable(self.one(names)), self.constant("float"))
+                return Call(self.one(["min", "max"]), bounds)
             case _:
                 return self.constant(type_name)
 
@@ -233,6 +255,19 @@ class Builder:
         target = self.arithmetic(own) if self.chance(40) else self.known("number", own)
         return Aggregate(function, target, tuple(body))
 
+    def float_aggregate(self, functions: list[str], outside: dict[str, str]) -> Aggregate:
+        """One over floats, that may depend on a variable outside."""
+        own: dict[str, str] = {}
+        source = self.one([name for name in self.lower if "float" in self.schema[name]])
+        body: list[Literal] = [self.atom([source], own)]
+        if self.chance(50):
+            body.append(self.atom(self.lower, own))
+        if self.chance(40):
+            body.append(self.test(outside | own, 0))
+        floats = [name for name, t in own.items() if t == "float"]
+        target: Term = Variable(self.one(floats)) if floats else self.constant("float")
+        return Aggregate(self.one(functions), target, tuple(body))
+
     # ── rules ──
 
     def body(self, readable: list[str]) -> tuple[tuple[Literal, ...], dict[str, str]]:
@@ -248,6 +283,15 @@ class Builder:
             bound["n"] = "number"
         order = self.draw(st.permutations(range(len(literals))))
         return tuple(literals[i] for i in order), bound
+
+    def over_floats(self, name: str) -> Rule:
+        """A rule whose head has a key and an aggregate over floats."""
+        bound: dict[str, str] = {}
+        atoms = self.some(lambda: self.atom(self.lower, bound), 1, 1)
+        key = self.known("number", bound)
+        functions = ["mean"] if name.startswith("m") else ["sum", "min", "max"]
+        value = Constraint("=", Variable("a"), self.float_aggregate(functions, bound))
+        return Rule((Atom(name, (key, Variable("a"))),), (*atoms, value))
 
     def head(self, name: str, bound: dict[str, str]) -> Atom:
         return Atom(name, tuple(self.known(t, bound) for t in self.schema[name]))
@@ -267,8 +311,9 @@ class Builder:
 
     def layer(self, number: int) -> tuple[list[Rule], list[Subsumption]]:
         names = [f"r{number}{c}" for c in "ab"[: self.draw(st.integers(1, 2))]]
+        fewest = 0 if self.features.nullary and self.chance(15) else 1
         for name in names:
-            self.schema[name] = tuple(self.some(self.type_name, 1, 2))
+            self.schema[name] = tuple(self.some(self.type_name, fewest, 2))
         self.same = names
         subsumptions: list[Subsumption] = []
         dominated = self.features.subsumption and self.chance(20)
@@ -286,8 +331,27 @@ class Builder:
             )
         rules = [self.copy(name) for name in names if self.chance(70)]
         rules += self.some(lambda: self.rule(recursive=not dominated), 1, self.features.rules)
+        if self.features.facts and self.chance(30):
+            rules += self.some(lambda: self.fact(self.lower + names), 1, 2)
+        if self.features.means and self.chance(30):
+            self.schema[f"m{number}"] = ("number", "float")  # nobody reads it
+            rules.append(self.over_floats(f"m{number}"))
+        if self.features.floats and self.features.means and self.chance(20):
+            self.schema[f"s{number}"] = ("number", "float")
+            rules.append(self.over_floats(f"s{number}"))
+            self.lower.append(f"s{number}")
+        if self.features.monotone and self.chance(30):
+            types, best = self.draw(best_values(f"b{number}", unsigned=self.features.unsigned))
+            self.schema[f"b{number}"] = types
+            rules += best.rules
+            subsumptions += best.subsumptions
+            self.lower.append(f"b{number}")
         self.lower += names
         return rules, subsumptions
+
+    def fact(self, relations: list[str]) -> Rule:
+        name = self.one([r for r in relations if "Pair" not in self.schema[r]])
+        return Rule((Atom(name, tuple(self.constant(t) for t in self.schema[name])),), ())
 
 
 @st.composite
@@ -299,6 +363,8 @@ def programs(draw: st.DrawFn, features: Features = EVERYTHING) -> Program:
         if (features.symbols or "symbol" not in types)
         and (features.records or "Pair" not in types)
         and (features.floats or "float" not in types)
+        and (features.unsigned or "unsigned" not in types)
+        and (features.nullary or types)
     }
     builder = Builder(draw, features, dict(inputs), list(inputs))
     rules: list[Rule] = []
@@ -324,6 +390,7 @@ _VALUES = {
     "symbol": st.sampled_from(SYMBOLS),
     "Pair": st.one_of(st.none(), st.tuples(_NUMBER, _NUMBER)),
     "float": st.sampled_from([0.0, 0.5, 1.5]),
+    "unsigned": _NUMBER,
 }
 
 
@@ -348,6 +415,10 @@ class Case:
 
     def __repr__(self) -> str:
         return f"\n{self.program}\n{self.facts}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Hypothesis would print how the dataclass is made, thousands of lines of nodes."""
+        printer.text(repr(self))
 
 
 @st.composite
