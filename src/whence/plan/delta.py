@@ -74,9 +74,9 @@ def losing_plan(rule: Rule, place: Place, own: Collection[str], sizes: Sizes) ->
     return _from_place(head, body, place, own, below, sizes)
 
 
-def gaining_plan(rule: Rule, place: Place, sizes: Sizes) -> RulePlan:
+def gaining_plan(rule: Rule, place: Place, own: Collection[str], sizes: Sizes) -> RulePlan:
     """Plan the heads of the instances that won this premise; the rest is read as it is now."""
-    return _from_place(rule.head, list(rule.body), place, (), Version.ALL, sizes)
+    return _from_place(rule.head, list(rule.body), place, own, Version.ALL, sizes)
 
 
 def _from_place(
@@ -104,14 +104,9 @@ def _from_place(
 
 
 def _reading(step: Step, own: Collection[str], below: Version) -> Step:
-    if (
-        isinstance(step, Probe | Exists)
-        and step.version is Version.ALL
-        and step.relation not in own
-        and below is not Version.ALL
-    ):
-        return replace(step, version=below)
-    return step
+    if not isinstance(step, Probe | Exists) or step.version is not Version.ALL:
+        return step
+    return replace(step, version=Version.FOLLOWED if step.relation in own else below)
 
 
 def supporting_plan(rule: Rule, own: Collection[str], sizes: Sizes) -> RulePlan:

@@ -32,6 +32,8 @@ class Version(Enum):
     DELTA = "Δ"
     BEFORE = "before "
     """As it was before the transaction; only live relations know."""
+    FOLLOWED = "followed "
+    """The rows that the recursion follows; only live relations know."""
 
 
 Operand: TypeAlias = Variable | Constant

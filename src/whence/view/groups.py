@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.live import LiveRelation
+from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.live_operators import Mask
 from whence.engine.local.operators import CHUNK, Chunks, Push
 from whence.engine.local.rules import Scope, compile_steps
@@ -22,7 +22,6 @@ from whence.plan.nodes import Probe, Scan, Version
 from whence.rewrite.materialise_aggregates import Grouping
 from whence.syntax.nodes import Atom, Kind, Term, Variable
 from whence.view.base import StratumWork
-from whence.view.ranked import Delta
 
 
 class Groups:

@@ -14,7 +14,7 @@ from whence.engine.base import Limits, Observer, Stats
 from whence.engine.local.engine import MAX_THREADS, LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
-from whence.engine.local.live import LiveRelation
+from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import compile_steps
 from whence.engine.local.values import Values
@@ -25,7 +25,7 @@ from whence.syntax.nodes import Atom, Program, Variable
 from whence.view.base import Batch, Change, Changes, StratumWork, Work
 from whence.view.groups import Groups
 from whence.view.program import Maintained, maintained, why_recomputed
-from whence.view.ranked import NONE, Delta, Rules, maintain
+from whence.view.ranked import Endless, Rules, maintain
 from whence.view.recompute import RoundSizes, recompute
 
 
@@ -82,10 +82,28 @@ class LiveView:
                 )
             elif stratum.rules and why_recomputed(stratum, program.plan.program) is None:
                 clock = sum(self.relations[name].size for name in stratum.relations)
-                self._rules[stratum.number] = Rules(
-                    stratum, self.relations, scope, self._guard, clock
-                )
+                rules = Rules(stratum, self.relations, scope, self._guard, clock)
+                self._rules[stratum.number] = rules
+                self._select(rules)
+                for name in rules.selected:
+                    self.relations[name].settle_all()
         self._reads = {s.number: _reads(s) for s in self._maintained.plan.strata}
+
+    def _select(self, rules: Rules) -> None:
+        """Follow only best rows where the evaluation did; drop what only others support."""
+        for name, selections in rules.stratum.selections:
+            relation = self.relations[name]
+            if name in self.evaluation.selected:
+                relation.select(selections)
+            else:
+                relation.selector = None
+        rules.selected = tuple(
+            n for n in rules.stratum.relations if self.relations[n].selector is not None
+        )
+        if rules.selected:
+            suspects = {n: self.relations[n].living() for n in rules.stratum.relations}
+            work = StratumWork(rules.stratum.number, rules.stratum.relations, "ranked")
+            maintain(rules, {}, work, ranked=True, suspects=suspects)
 
     # ── batches ──
 
@@ -130,16 +148,29 @@ class LiveView:
             found = {groups.grouping.relation: delta} if delta else {}
         elif rules is not None and self._strategy != "recompute":
             work.strategy = "dred" if self._strategy == "dred" else "ranked"
-            found = maintain(rules, deltas, work, ranked=work.strategy == "ranked")
+            try:
+                found = maintain(rules, deltas, work, ranked=work.strategy == "ranked")
+            except Endless:
+                found = self._recompute(stratum, rules, work)
         else:
-            work.strategy = "recompute"
-            found, clock = recompute(
-                stratum, self.evaluation, self._guard, self._threads, self._pool, work
-            )
-            if rules is not None:
-                rules.clock = clock
+            found = self._recompute(stratum, rules, work)
         work.seconds = time.perf_counter() - started
         self.work.strata.append(work)
+        return found
+
+    def _recompute(
+        self, stratum: Stratum, rules: Rules | None, work: StratumWork
+    ) -> dict[str, Delta]:
+        work.strategy = "recompute"
+        found, clock = recompute(
+            stratum, self.evaluation, self._guard, self._threads, self._pool, work
+        )
+        if rules is not None:
+            rules.clock = clock
+            self._select(rules)
+            if rules.selected:
+                found = {name: self.relations[name].changed() for name in stratum.relations}
+                found = {name: delta for name, delta in found.items() if delta}
         return found
 
     def _encode(self, relation: str, table: pa.Table | None) -> Rows | None:

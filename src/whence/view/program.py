@@ -10,19 +10,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from whence.plan.build import build_plan
-from whence.plan.nodes import Plan, Stratum
+from whence.plan.nodes import Keyed, Plan, Stratum
 from whence.rewrite.materialise_aggregates import Grouping, materialise_aggregates
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
-    Constant,
+    Constraint,
     Counter,
-    Nil,
     Program,
     Rule,
+    UserCall,
     Variable,
     walk,
 )
+from whence.view.best import ALL, best_per_key, keep_all_rows
 
 _BASE = "@base:"
 
@@ -43,7 +44,13 @@ class Maintained:
 
     def without_facts(self) -> Maintained:
         """Return it without the facts of the program's text, which are base facts by now."""
-        strata = tuple(replace(stratum, facts=()) for stratum in self.plan.strata)
+        holders = set(self.base.values())
+        strata = tuple(
+            replace(
+                stratum, facts=(), rules=() if holders & {*stratum.relations} else stratum.rules
+            )
+            for stratum in self.plan.strata
+        )
         return replace(self, plan=replace(self.plan, strata=strata))
 
 
@@ -52,16 +59,32 @@ def maintained(program: Program, given: Collection[str]) -> Maintained:
 
     The program is one that has been through the passes.
     """
-    with_rules = {r.head.relation for r in program.rules if not _is_plain_fact(r)}
-    stated = {r.head.relation for r in program.rules if _is_plain_fact(r)}
+    apart, base = _base_apart(program, given)
+    keyed = best_per_key(apart)
+    while True:
+        whole, groupings = materialise_aggregates(keep_all_rows(apart, keyed))
+        plan = _plan(whole, base)
+        unsound = _not_selected(plan, keyed)
+        if not unsound:
+            return Maintained(plan, {g.relation: g for g in groupings}, base)
+        keyed = {name: best for name, best in keyed.items() if name not in unsound}
+
+
+def _base_apart(program: Program, given: Collection[str]) -> tuple[Program, dict[str, str]]:
+    """Return the program with base facts in relations without rules, and where they are."""
+    with_rules = {r.head.relation for r in program.rules if not _is_fact(r)}
+    with_rules |= {s.dominated.relation for s in program.subsumptions}
+    stated = {r.head.relation for r in program.rules if _is_fact(r)}
+    heads = {r.head.relation for r in program.rules if not _is_fact(r)}
     twins = {
         decl.name: _BASE + decl.name
         for decl in program.relations
-        if decl.name in with_rules and (decl.name in given or decl.name in stated)
+        if decl.name in with_rules
+        and (decl.name in given or decl.name in stated or decl.name not in heads)
     }
     rules = [
         replace(r, heads=(replace(r.head, relation=twins[r.head.relation]),))
-        if _is_plain_fact(r) and r.head.relation in twins
+        if _is_fact(r) and r.head.relation in twins
         else r
         for r in program.rules
     ]
@@ -72,18 +95,43 @@ def maintained(program: Program, given: Collection[str]) -> Maintained:
             twin = twins[decl.name]
             rules.append(Rule((Atom(decl.name, columns),), (Atom(twin, columns),)))
             declared.append(replace(decl, name=twin))
-    apart = replace(program, relations=(*program.relations, *declared), rules=tuple(rules))
-    whole, groupings = materialise_aggregates(apart)
     base = {
         decl.name: twins.get(decl.name, decl.name)
         for decl in program.relations
         if decl.name not in with_rules or decl.name in twins
     }
-    return Maintained(build_plan(whole), {g.relation: g for g in groupings}, base)
+    relations = (*program.relations, *declared)
+    return replace(program, relations=relations, rules=tuple(rules)), base
 
 
-def _is_plain_fact(rule: Rule) -> bool:
-    return rule.is_fact and all(isinstance(a, Constant | Nil) for a in rule.head.args)
+def _plan(program: Program, base: Mapping[str, str]) -> Plan:
+    """Plan the program; of what people do not know, only best rows are kept where that is sound."""
+    growing = {g.relation for s in build_plan(program).strata for g in s.growths}
+    asked = [d.name for d in program.relations if not d.name.startswith("@")]
+    asked = [name for name in asked if name not in growing]
+    return build_plan(program, asked=asked, inputs=tuple(base.values()))
+
+
+def _not_selected(plan: Plan, keyed: Mapping[str, Keyed]) -> set[str]:
+    """Return the keyed relations whose recursion would have to follow all rows."""
+    return {
+        name
+        for stratum in plan.strata
+        for name in keyed
+        if stratum.recursive
+        and ALL + name in stratum.relations
+        and ALL + name not in dict(stratum.selections)
+    }
+
+
+def _is_fact(rule: Rule) -> bool:
+    """Say whether the rule is a fact, or was one before its records were taken apart."""
+    return all(
+        isinstance(literal, Constraint)
+        and literal.op == "="
+        and not any(isinstance(node, Aggregate | UserCall | Counter) for node in walk(literal))
+        for literal in rule.body
+    )
 
 
 def why_recomputed(stratum: Stratum, program: Program) -> str | None:
@@ -95,9 +143,6 @@ def why_recomputed(stratum: Stratum, program: Program) -> str | None:
     if stratum.subsumptions:
         name = stratum.subsumptions[0].dominated.relation
         return f"tuples of `{name}` are dropped by subsumption"
-    if stratum.selections:
-        name = stratum.selections[0][0]
-        return f"of `{name}` only the best rows are followed"
     for rule in stratum.rules:
         for literal in (*rule.heads, *rule.body):
             for node in walk(literal):

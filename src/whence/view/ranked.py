@@ -14,7 +14,6 @@ instance is taken out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from whence.engine.local.buffers import grown
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.live import LiveRelation
+from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.live_operators import Mask
 from whence.engine.local.operators import CHUNK, Chunks, Push
 from whence.engine.local.rules import Scope, compile_steps
@@ -32,19 +31,15 @@ from whence.plan.nodes import RulePlan, Stratum
 from whence.syntax.nodes import Rule
 from whence.view.base import StratumWork
 
-NONE: Ints = np.zeros(0, dtype=np.int64)
 _ANY_RANK = (1 << 62) - 1
+"""Above the ranks of all rows that are followed."""
+
+MAX_WAVES = 1000
+"""Waves after which a recursion that may never end is evaluated anew, which tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """Rows of a relation that a transaction let come and go."""
-
-    came: Ints
-    went: Ints
-
-    def __bool__(self) -> bool:
-        return bool(self.came.shape[0] or self.went.shape[0])
+class Endless(Exception):
+    """A recursion that makes new values goes on suspiciously long."""
 
 
 Deltas = Mapping[str, Delta]
@@ -73,6 +68,7 @@ class Rules:
         self._found: dict[str, int] = dict.fromkeys(stratum.relations, 0)
         self._supported = np.zeros(64, dtype=np.uint8)
         self._places = [(rule, place) for rule in stratum.rules for place in places(rule)]
+        self.selected = tuple(name for name, _ in stratum.selections)
         self._by_head: dict[str, list[Rule]] = {}
         for rule in sorted(stratum.rules, key=self._reads_own):
             self._by_head.setdefault(rule.head.relation, []).append(rule)
@@ -109,8 +105,7 @@ class Rules:
         k = relation.arity
         source = np.empty((n, k + 2), dtype=np.int64)
         source[:, : k + 1] = relation.rows[ids]
-        if not ranked:
-            source[:, k] = _ANY_RANK
+        source[:, k] = relation.ranks(ids) if ranked else _ANY_RANK
         source[:, k + 1] = np.arange(n)
         for rule in self._by_head.get(name, ()):
             self._push_rows(self._supporting(rule), source)
@@ -134,10 +129,6 @@ class Rules:
             if ids is not None and place.relation in self.own:
                 self._push(rule, place, self._gaining(rule, place), ids)
 
-    def revive(self, name: str, ids: Ints) -> None:
-        """Make rows that were taken out pending."""
-        self.relations[name].revive(ids)
-
     def wave(self) -> dict[str, Ints]:
         """Let what is pending be seen; return its rows."""
         found = {}
@@ -148,6 +139,41 @@ class Rules:
                 found[name] = ids
         self._guard.check()
         return found
+
+    def follow(self, wave: dict[str, Ints]) -> dict[str, Ints]:
+        """Return those of the new rows that the recursion follows."""
+        for name in self.selected:
+            if name in wave:
+                relation, ids = self.relations[name], wave[name]
+                assert relation.selector is not None
+                chosen = ids[relation.selector.admit(ids)]
+                relation.follow(chosen)
+                wave[name] = chosen
+        return wave
+
+    def take_over(self, removed: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Return the rows that are best where these were, and have not been followed yet."""
+        found = {}
+        for name in self.selected:
+            if name in removed:
+                relation = self.relations[name]
+                assert relation.selector is not None
+                chosen = relation.selector.retract(removed[name])
+                relation.follow(chosen)
+                if chosen.shape[0]:
+                    found[name] = chosen
+        return found
+
+    def followed(self, gone: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Return those of the rows that are followed: only they have been joined with."""
+        if not self.selected:
+            return dict(gone)
+        return {
+            name: ids[self.relations[name].rows[ids, -1] <= _ANY_RANK]
+            if name in self.selected
+            else ids
+            for name, ids in gone.items()
+        }
 
     # ── compiled rules ──
 
@@ -171,7 +197,7 @@ class Rules:
     def _gaining(self, rule: Rule, place: Place) -> Push:
         return self._compile(
             ("gain", id(rule), place),
-            lambda: gaining_plan(rule, place, self._sizes()),
+            lambda: gaining_plan(rule, place, self.own, self._sizes()),
             lambda _: self._admit_sink(rule),
         )
 
@@ -236,11 +262,56 @@ class Rules:
         return sink
 
 
-def maintain(rules: Rules, deltas: Deltas, work: StratumWork, *, ranked: bool) -> dict[str, Delta]:
-    """Bring the stratum up to date with the changes below; return its own."""
+def maintain(
+    rules: Rules,
+    deltas: Deltas,
+    work: StratumWork,
+    *,
+    ranked: bool,
+    suspects: Mapping[str, Ints] | None = None,
+) -> dict[str, Delta]:
+    """Bring the stratum up to date with the changes below; return its own.
+
+    `suspects` are rows to be asked as well, whatever has changed.
+    """
+    removed = _remove(rules, suspects or rules.lose(deltas, ranked=ranked), work, ranked)
+    came: dict[str, list[Ints]] = {}
+    for name, ids in removed.items():
+        work.removed += ids.shape[0]
+        rules.relations[name].revive(ids[rules.supported(name, ids, ranked=False)])
+    first = rules.wave()
+    _note(came, first)
+    back = {n: ids for n, ids in first.items() if n not in rules.selected}
+    back.update(rules.take_over(removed))
+    rules.gain(deltas)
+    waves = 0
+    while True:
+        wave = rules.wave()
+        _note(came, wave)
+        wave = rules.follow(wave)
+        for name, ids in back.items():
+            wave[name] = np.concatenate([ids, wave[name]]) if name in wave else ids
+        back = {}
+        if not rules.own or not any(ids.shape[0] for ids in wave.values()):
+            break
+        rules.gain_own(wave)
+        waves += 1
+        if waves > MAX_WAVES and rules.stratum.growths:
+            raise Endless
+    return _net(rules, removed, came, work)
+
+
+def _note(came: dict[str, list[Ints]], wave: Mapping[str, Ints]) -> None:
+    for name, ids in wave.items():
+        came.setdefault(name, []).append(ids)
+
+
+def _remove(
+    rules: Rules, lost: Mapping[str, Ints], work: StratumWork, ranked: bool
+) -> dict[str, Ints]:
+    """Take out what has no support left, to completion; return it."""
     relations = rules.relations
     removed: dict[str, list[Ints]] = {}
-    lost = rules.lose(deltas, ranked=ranked)
     while lost:
         gone = {}
         for name, ids in lost.items():
@@ -249,24 +320,12 @@ def maintain(rules: Rules, deltas: Deltas, work: StratumWork, *, ranked: bool) -
                 ids = ids[~rules.supported(name, ids, ranked=True)]
             if ids.shape[0]:
                 gone[name] = ids
-        lost = rules.lose_own(gone, ranked=ranked) if rules.own else {}
+        lost = rules.lose_own(rules.followed(gone), ranked=ranked) if rules.own else {}
         for name, ids in gone.items():
             relations[name].bury(ids)
             removed.setdefault(name, []).append(ids)
         lost = {n: left for n, ids in lost.items() if (left := _there(relations[n], ids)).shape[0]}
-    out = {name: np.concatenate(parts) for name, parts in removed.items()}
-    for name, ids in out.items():
-        work.removed += ids.shape[0]
-        rules.revive(name, ids[rules.supported(name, ids, ranked=False)])
-    rules.gain(deltas)
-    came: dict[str, list[Ints]] = {}
-    while wave := rules.wave():
-        for name, ids in wave.items():
-            came.setdefault(name, []).append(ids)
-        if not rules.own:
-            break
-        rules.gain_own(wave)
-    return _net(rules, out, came, work)
+    return {name: np.concatenate(parts) for name, parts in removed.items()}
 
 
 def _there(relation: LiveRelation, ids: Ints) -> Ints:

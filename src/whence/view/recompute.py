@@ -11,11 +11,10 @@ from whence.engine.base import Round
 from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.live import LiveRelation
+from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.relation import Relation
 from whence.plan.nodes import Stratum
 from whence.view.base import StratumWork
-from whence.view.ranked import Delta
 
 
 class RoundSizes:
@@ -66,6 +65,7 @@ def recompute(
 ) -> tuple[dict[str, Delta], int]:
     """Evaluate the stratum again; return its changes, and the first rank that is free."""
     relations = evaluation.relations
+    evaluation.selected -= {*stratum.relations}
     live = {name: relations[name] for name in stratum.relations}
     for name in stratum.relations:
         relations[name] = evaluation.fresh(name)

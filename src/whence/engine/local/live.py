@@ -7,6 +7,9 @@ over. Rows beyond need are dropped by `compact`, between transactions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from whence.engine.local.buffers import advise_huge, grown, reserve
@@ -16,6 +19,8 @@ from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
 from whence.engine.local.kernels.membership import bounds
 from whence.engine.local.membership import MAX_LOAD, Box, table_bits
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows, with_headroom
+from whence.engine.local.selection import Selector
+from whence.plan.nodes import Selection
 
 _DENSE_FLOOR = 1 << 20
 """Entries of a dense table that are taken however few the rows are."""
@@ -25,7 +30,18 @@ _DENSE_PER_ROW = 8
 
 _COMPACT_FLOOR = 4096
 _NO_SMALL: Small = np.zeros(0, dtype=np.int32)
-_NO_INTS: Ints = np.zeros(0, dtype=np.int64)
+NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Rows of a relation that a transaction let come and go."""
+
+    came: Ints
+    went: Ints
+
+    def __bool__(self) -> bool:
+        return bool(self.came.shape[0] or self.went.shape[0])
 
 
 class LiveRelation(Relation):
@@ -39,6 +55,7 @@ class LiveRelation(Relation):
         "hashed",
         "pending",
         "seen",
+        "selector",
         "shift",
         "slots",
         "waiting",
@@ -49,7 +66,20 @@ class LiveRelation(Relation):
         super().__init__(name, arity, hint)
         self.slots: Ints = np.arange(arity, dtype=np.int64)
         self.consts: Ints = np.zeros(arity, dtype=np.int64)
+        self.selector: Selector | None = None
         self._clear()
+
+    def select(self, selections: Sequence[Selection]) -> None:
+        """Follow only rows that are best for one of the selections, from now on."""
+        self.selector = Selector(self, selections)
+        self.reselect()
+
+    def reselect(self) -> None:
+        """Follow just the rows that are best now."""
+        assert self.selector is not None
+        alive = self.dead[: self.size] == 0
+        self.rows[: self.size, self.arity][alive] |= kernels.IDLE
+        self.follow(self.selector.rebuild())
 
     def _clear(self) -> None:
         self.rows = np.empty((16, self.arity + 1), dtype=np.int64)
@@ -60,7 +90,7 @@ class LiveRelation(Relation):
         self.alive_rows = 0
         self.box = Box.around(self.consts, self.consts)
         self.dense: Small = _NO_SMALL
-        self.hashed: Ints = _NO_INTS
+        self.hashed: Ints = NONE
         self.shift = 63
         self.pending: Ints = np.empty(16, dtype=np.int64)
         self.waiting = 0
@@ -135,11 +165,16 @@ class LiveRelation(Relation):
         self.waiting = kernels.revive_rows(ids, self.dead, self.pending, self.waiting)
 
     def wave(self, rank: int = 0) -> Ints:
-        """Let what is pending be seen, with ranks from `rank` on; return its rows."""
+        """Let what is pending be seen, with ranks from `rank` on; return its rows.
+
+        With a selector they are idle until `follow` says otherwise.
+        """
         ids = self.pending[: self.waiting].copy()
         self.waiting = 0
         if ids.shape[0]:
             self.dead[ids] = 0
+            if self.selector is not None:
+                rank += int(kernels.IDLE)
             self.rows[ids, self.arity] = np.arange(rank, rank + ids.shape[0])
             self.alive_rows += ids.shape[0]
             self.mark = self.old = self.size
@@ -159,6 +194,28 @@ class LiveRelation(Relation):
         self.rows[: self.size, self.arity] = -1
         self.alive_rows = self.waiting = 0
 
+    def follow(self, ids: Ints) -> None:
+        """Let the recursion see these rows, which were idle."""
+        self.rows[ids, self.arity] &= ~kernels.IDLE
+
+    def ranks(self, ids: Ints) -> Ints:
+        """Return the ranks of rows, followed or idle."""
+        found: Ints = self.rows[ids, self.arity] & ~kernels.IDLE
+        return found
+
+    def living(self) -> Ints:
+        """Return the rows that are there."""
+        return np.flatnonzero(self.dead[: self.size] == 0)
+
+    def changed(self) -> Delta:
+        """Return what the transaction has done so far, by looking at all rows."""
+        dead, was = self.dead[: self.size] != 0, self.was[: self.size] != 0
+        return Delta(np.flatnonzero(~dead & was), np.flatnonzero(dead & ~was))
+
+    def settle_all(self) -> None:
+        """End the transaction for all rows."""
+        self.was[: self.size] = self.dead[: self.size]
+
     def settle_rows(self, ids: Ints) -> None:
         """End the transaction for these rows: what is there now is what was there."""
         self.was[ids] = self.dead[ids]
@@ -169,6 +226,9 @@ class LiveRelation(Relation):
             return False
         kept = self.rows[: self.size][self.dead[: self.size] == 0]
         self.adopt(np.ascontiguousarray(kept[:, : self.arity]), kept[:, self.arity])
+        if self.selector is not None:
+            idle = (kept[:, self.arity] & kernels.IDLE) != 0
+            self.selector.restore(np.flatnonzero(~idle))
         return True
 
     @property
@@ -225,7 +285,7 @@ class LiveRelation(Relation):
         room = max(1024, 2 * self.size, self.size + end - begin)
         if box.volume <= max(_DENSE_FLOOR, _DENSE_PER_ROW * room):
             self.box = box
-            self.dense, self.hashed = reserve(box.volume, np.int32), _NO_INTS
+            self.dense, self.hashed = reserve(box.volume, np.int32), NONE
             advise_huge(self.dense)
         else:
             bits = table_bits(room)

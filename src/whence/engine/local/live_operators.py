@@ -46,7 +46,7 @@ def probe(
         for i, value in constants.items():
             out[:, i] = value
     key = KeySlots(step, slots, code)
-    below = slots[step.below] if step.below is not None else -1
+    below = limit_slot(step, slots)
     before = step.version is Version.BEFORE
     if names_a_row(step, relation):
         key_slots, consts = in_order(key)
@@ -117,7 +117,7 @@ def look(
     """Return the function that says for which bindings the key has a row."""
     key = KeySlots(step, slots, code)
     found: Flags = np.empty(CHUNK, dtype=np.uint8)
-    below = slots[step.below] if step.below is not None else -1
+    below = limit_slot(step, slots)
     before = step.version is Version.BEFORE
     if names_a_row(step, relation):
         key_slots, consts = in_order(key)
@@ -173,6 +173,13 @@ def group_bindings(
         relation.rows,
         groups,
     )
+
+
+def limit_slot(step: Probe | Exists, slots: Mapping[str, int]) -> int:
+    """Return the slot of the rank that rows must be below, or what stands for none."""
+    if step.below is not None:
+        return slots[step.below]
+    return kernels.FOLLOWED_ROWS if step.version is Version.FOLLOWED else kernels.ALL_ROWS
 
 
 def names_a_row(step: Probe | Exists, relation: LiveRelation) -> bool:

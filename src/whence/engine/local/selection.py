@@ -142,6 +142,12 @@ class Selector:
             rows = rows[relation.dead[: relation.size] == 0]
         return rows[self.admit(rows)]
 
+    def restore(self, followed: Ints) -> None:
+        """Begin anew with the relation as it is, of which these rows are followed already."""
+        self.rebuild()
+        self.followed[:] = 0
+        self.followed[followed] = 1
+
     def as_good(self, cand: Rows) -> Bools:
         """Say which tuples, in the relation or not, are as good as the best known."""
         marked = np.zeros(cand.shape[0], dtype=np.uint8)

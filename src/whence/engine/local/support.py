@@ -13,7 +13,7 @@ import numpy as np
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
-from whence.engine.local.live_operators import group_bindings, in_order, names_a_row
+from whence.engine.local.live_operators import group_bindings, in_order, limit_slot, names_a_row
 from whence.engine.local.operators import CHUNK, Chunks, KeySlots, Push
 from whence.engine.local.rules import Scope, compile_steps, reads
 from whence.plan.nodes import Exists, Probe, RulePlan, Scan, Step, Version
@@ -82,7 +82,7 @@ def _marking(
     look = steps[-1]
     assert isinstance(look, Exists)
     relation = _live(look, scope)
-    below = slots[look.below] if look.below is not None else -1
+    below = limit_slot(look, slots)
     at: Ints = np.empty(CHUNK, dtype=np.int64)
     if len(steps) == 1:
         key_slots, consts = in_order(KeySlots(look, slots, scope.code))
@@ -109,7 +109,7 @@ def _marking(
         dtype=np.int64,
     )
     index = other.index(key.columns)
-    other_below = slots[probe.below] if probe.below is not None else -1
+    other_below = limit_slot(probe, slots)
     groups, active = (np.empty(CHUNK, dtype=np.int64) for _ in range(2))
 
     def mark_joined(binding: Rows, n: int) -> None:

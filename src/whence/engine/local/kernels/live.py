@@ -23,6 +23,16 @@ PENDING = np.uint8(2)
 ANY_RANK = np.uint64(0x7FFFFFFFFFFFFFFF)
 """Above all ranks; a negative rank, read as unsigned, is above it."""
 
+IDLE = np.int64(0x4000000000000000)
+"""Added to the rank of a row that its recursion does not follow."""
+
+FOLLOWED = np.uint64(0x4000000000000000)
+"""Above the ranks of all rows that their recursion follows."""
+
+ALL_ROWS = -1
+FOLLOWED_ROWS = -2
+"""What `below` is when it is no slot: joins see all rows, or those that are followed."""
+
 
 @kernel
 def find_rows(
@@ -44,10 +54,10 @@ def find_rows(
     if dense.shape[0] > 0:
         for i in range(n):
             key = np.int64(0)
-            inside = True
+            inside = np.uint8(1)
             for c in range(k):
                 d = (cand[i, slots[c]] if slots[c] >= 0 else consts[c]) - lo[c]
-                inside &= np.uint64(d) < np.uint64(span[c])
+                inside &= np.uint8(np.uint64(d) < np.uint64(span[c]))
                 key += d * stride[c]
             out[i] = np.int64(dense[key]) - np.int64(1) if inside else np.int64(-1)
         return
@@ -145,10 +155,10 @@ def admit_rows(
         r = np.int64(-1)
         finger = np.int64(0)
         if dense.shape[0] > 0:
-            inside = True
+            inside = np.uint8(1)
             for c in range(k):
                 d = cand[i, c] - lo[c]
-                inside &= np.uint64(d) < np.uint64(span[c])
+                inside &= np.uint8(np.uint64(d) < np.uint64(span[c]))
                 key += d * stride[c]
             if not inside:
                 return i, size, waiting
@@ -233,6 +243,7 @@ def lost_heads(
             continue
         rank = rows[r, k]
         supported = rank >= 0
+        rank &= ~IDLE
         for p in range(k, k + premises):
             supported &= cand[i, p] < rank
         if supported and seen[r] == 0:
@@ -261,6 +272,7 @@ def probe_row(
     nk = kept.shape[0]
     nt = taken.shape[0]
     last = rows.shape[1] - 1
+    anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     m = 0
     for i in range(n):
         r = at[i]
@@ -270,7 +282,7 @@ def probe_row(
             if was[r] != 0:
                 continue
         else:
-            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             if np.uint64(rows[r, last]) >= limit:
                 continue
         for c in range(nk):
@@ -297,9 +309,10 @@ def exists_row(
             rank = np.uint64(rows[max(r, 0), last])
             found[i] = (r >= 0) & (rank < np.uint64(binding[i, below]))
     else:
+        anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
         for i in range(n):
             r = at[i]
-            found[i] = (r >= 0) & (rows[max(r, 0), last] >= 0)
+            found[i] = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < anyway)
 
 
 @kernel
@@ -374,6 +387,7 @@ def probe_group(
     nk = kept.shape[0]
     nt = taken.shape[0]
     last = rows.shape[1] - 1
+    anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     i = cursor[0]
     p = cursor[1]
     m = 0
@@ -383,7 +397,7 @@ def probe_group(
             s = start[g]
             e = np.int64(count[g])
             stop = min(e, p + room - m)
-            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             for q in range(p, stop):
                 r = pool[s + q]
                 if was[r] == 0 if before else np.uint64(rows[r, last]) < limit:
@@ -418,12 +432,13 @@ def exists_group(
 ) -> None:
     """Say for each binding whether its key has a row that is there and below its limit."""
     last = rows.shape[1] - 1
+    anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     for i in range(n):
         g = groups[i]
         hit = False
         if g >= 0:
             s = start[g]
-            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             for p in range(count[g]):
                 r = pool[s + p]
                 if was[r] == 0 if before else np.uint64(rows[r, last]) < limit:
@@ -465,6 +480,8 @@ def mark_joined(
     leave when one fits: few are tried, and the misses of a round overlap.
     """
     last = rows.shape[1] - 1
+    anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
+    first_anyway = FOLLOWED if first_below == FOLLOWED_ROWS else ANY_RANK
     first_last = first_rows.shape[1] - 1
     k = slots.shape[0]
     mask = hashed.shape[0] - 1
@@ -478,7 +495,7 @@ def mark_joined(
         for a in range(left):
             i = active[a]
             f = pool[start[groups[i]] + turn]
-            limit = np.uint64(binding[i, first_below]) if first_below >= 0 else ANY_RANK
+            limit = np.uint64(binding[i, first_below]) if first_below >= 0 else first_anyway
             there = np.uint64(first_rows[f, first_last]) < limit
             found = np.int64(-1)
             if dense.shape[0] > 0:
@@ -530,7 +547,7 @@ def mark_joined(
         for a in range(left):
             i = active[a]
             r = at[a]
-            limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+            limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             # No branch on what was just fetched: it would be mispredicted, and wait for memory.
             fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
             marks[binding[i, number]] |= np.uint8(fits)
@@ -545,8 +562,9 @@ def mark_row(
 ) -> None:
     """Mark the numbers of the bindings whose row `at` is there and below their limit."""
     last = rows.shape[1] - 1
+    anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     for i in range(n):
         r = at[i]
-        limit = np.uint64(binding[i, below]) if below >= 0 else ANY_RANK
+        limit = np.uint64(binding[i, below]) if below >= 0 else anyway
         fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
         marks[binding[i, number]] |= np.uint8(fits)
