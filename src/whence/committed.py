@@ -52,11 +52,7 @@ class Committed:
         self._untold: list[Changes] = []
         self._recorded = False
         if journal is not None:
-            state, entries = journal.recovered()
-            if state is not None:
-                self.restore(state)
-            for entry in entries:
-                self.replay(entry)
+            self.begin_with(*journal.recovered())
             self._journal = journal
 
     def columns(self, relation: str) -> tuple[Column, ...]:
@@ -174,6 +170,13 @@ class Committed:
                 "windows": windows,
             }
             return Record(header, tables)
+
+    def begin_with(self, state: Record | None, entries: Iterable[Record]) -> None:
+        """Hold a state, or nothing, and do what comes after it, all before anybody looks."""
+        with self._writing, self.lock:
+            self.restore(state if state is not None else _EMPTY)
+            for entry in entries:
+                self.replay(entry)
 
     def restore(self, state: Record) -> None:
         """Hold the state of the record, and nothing of before."""
@@ -344,6 +347,20 @@ class _Pinned:
             if self._table is None:
                 self._table = self._load()
             return self._table
+
+
+_EMPTY = Record(
+    {
+        "program": "",
+        "settled": 0,
+        "number": 0,
+        "note": None,
+        "event": None,
+        "clock": None,
+        "arrivals": 0,
+        "windows": {},
+    }
+)
 
 
 def _keep() -> None:

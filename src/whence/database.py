@@ -12,6 +12,7 @@ import time as times
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from whence import session
@@ -33,11 +34,17 @@ from whence.view.times import NotATime, as_seconds
 from whence.view.windows import Window
 
 if TYPE_CHECKING:
+    from whence.durable import Follower, StoreJournal
     from whence.journal import Journal, Record
 
 
 class Database:
-    """A program and facts in memory.
+    """A program and facts, in memory or kept in a folder.
+
+    With a `path` every commit is durable when it returns (see `docs/explanation/durability.md`),
+    and the database goes on with what the folder holds; functors are to be registered again. One
+    process writes; with `read_only` others see it as of a commit, a later one after `refresh`.
+    With `sync=False` commits outlive the process, but not a power failure.
 
     >>> db = Database()
     >>> db.load('''
@@ -60,7 +67,10 @@ class Database:
 
     def __init__(
         self,
+        path: Path | str | None = None,
         *,
+        read_only: bool = False,
+        sync: bool = True,
         engine: str = "local",
         limits: Limits = Limits(),
         threads: int | None = None,
@@ -74,8 +84,48 @@ class Database:
             message = f"there is no way to maintain a view called `{maintain}`"
             raise UsageError(Diagnostic("W0809", message, hint=hint))
         settings = Settings(engine, limits, threads, observer, maintain)
-        self._committed = Committed(settings, clock, journal)
         self._open = threading.local()
+        self._folder: StoreJournal | Follower | None = None
+        self._read_only = read_only
+        if path is None:
+            self._committed = Committed(settings, clock, journal)
+        else:
+            from whence.durable import open_folder
+
+            self._committed, self._folder = open_folder(
+                path, settings, clock, read_only=read_only, sync=sync
+            )
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another process write to the folder; what was read stays readable."""
+        if self._folder is not None:
+            self._folder.close()
+
+    def checkpoint(self) -> None:
+        """Keep the state as a snapshot and begin a new log; it also happens now and then."""
+        from whence.durable import StoreJournal
+
+        self._refuse_reading()
+        if isinstance(self._folder, StoreJournal):
+            with self._committed.lock:
+                self._folder.checkpoint(self._committed.state)
+
+    def refresh(self) -> int:
+        """Read what was committed to the folder since, and return how many commits that were."""
+        from whence.durable import Follower
+
+        return self._folder.refresh(self._committed) if isinstance(self._folder, Follower) else 0
 
     # ── what goes in ──
 
@@ -85,6 +135,7 @@ class Database:
         With `facts`, its `.input` relations are read from that folder. When the program is
         wrong, the database stays as it was.
         """
+        self._refuse_reading()
         self._refuse_in_transaction("a program is not loaded")
         if isinstance(program, Path):
             added = session.read_program(program)
@@ -147,6 +198,7 @@ class Database:
         wait for each other's blocks, only for their commits. `note`, any JSON, is kept with the
         commit, and `db.note` is the last one.
         """
+        self._refuse_reading()
         return Transaction(
             self._columns,
             lambda t: self._committed.commit(t.operations, note=t.note),
@@ -185,12 +237,14 @@ class Database:
             raise UsageError(Diagnostic("W0811", message, hint="give one of them"))
         width = ttl if ttl is not None else within
         key = key_columns(relation, columns, by) if by != () else ()
+        self._refuse_reading()
         self._refuse_in_transaction("a window is not set")
         window = Window(None if width is None else float(width), last, key, time)
         self._committed.set_window(relation, window)
 
     def advance(self, time: Moment | None = None) -> Changes:
         """Move event time on, or look at the clock, and return what expiry changed."""
+        self._refuse_reading()
         self._refuse_in_transaction("time does not move")
         try:
             return self._committed.advance(None if time is None else as_seconds(time))
@@ -221,6 +275,11 @@ class Database:
     def program(self) -> Program:
         """Everything loaded so far."""
         return self._committed.derived.program
+
+    @property
+    def commits(self) -> int:
+        """How many commits there were."""
+        return self._committed.number
 
     @property
     def note(self) -> object:
@@ -275,6 +334,7 @@ class Database:
     # ── how ──
 
     def _update(self, add: Callable[[Transaction], None], *, lazy: bool = False) -> None:
+        self._refuse_reading()
         current = self._current()
         if current is not None:
             add(current)
@@ -297,6 +357,12 @@ class Database:
         if self._current() is not None:
             hint = "end the block first"
             raise UsageError(Diagnostic("W0810", f"{what} within a transaction", hint=hint))
+
+    def _refuse_reading(self) -> None:
+        if self._read_only:
+            from whence.durable import not_writable
+
+            raise not_writable()
 
     def _refuse_selected(self, relation: str) -> None:
         with self._committed.reading() as derived:

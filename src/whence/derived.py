@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from whence import session
 from whence.engine.base import Evaluation, Limits, Observer, RelationStats, Stats
 from whence.facts.directives import concat_facts
-from whence.facts.schema import columns_of
+from whence.facts.schema import arrow_schema, columns_of
 from whence.functor.user import UserFunctors
 from whence.netting import update_of
 from whence.rows import Row, tuples_of
@@ -184,7 +184,14 @@ class Derived:
         if self.view is None:
             return self._inputs()
         tables = {decl.name: self.view.base(decl.name) for decl in self.program.relations}
-        return {name: table for name, table in tables.items() if table.num_rows}
+        return {n: self._declared(n, table) for n, table in tables.items() if table.num_rows}
+
+    def _declared(self, relation: str, table: pa.Table) -> pa.Table:
+        """Return the table with the relation's own schema, which says that nothing is null."""
+        if not table.num_columns:
+            return table
+        schema = arrow_schema(columns_of(self.program, relation))
+        return table.from_arrays(table.columns, schema=schema)
 
     def later(self) -> dict[str, Update]:
         """Return what was decided about base facts after all others, while there is no view."""

@@ -37,6 +37,11 @@ class Publisher:
         self._waiting: deque[tuple[Changes, tuple[Subscription, ...]]] = deque()
         self._telling = False
 
+    @property
+    def relations(self) -> frozenset[str]:
+        """The relations that somebody is told of."""
+        return frozenset(subscription.relation for subscription in self._subscriptions)
+
     def add(self, relation: str, callback: Callback) -> Subscription:
         """Tell `callback` of each change of the relation from now on."""
         made = Subscription(self, relation, callback)

@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("app",),
     ("__init__",),
     ("database",),
+    ("durable",),
     ("committed",),
     ("derived", "journal", "subscription", "table", "answers", "transaction"),
     ("netting",),

@@ -64,6 +64,10 @@ class Reader:
             raise faults.stale(self.path, "it is closed", "")
         return self._patiently(self._refresh)
 
+    def restart(self) -> None:
+        """Read everything again at the next `refresh`, since what was read did not get far."""
+        self._drop()
+
     def close(self) -> None:
         """Let go of the files."""
         self._closed = True
