@@ -18,7 +18,7 @@ from whence.diagnostics import Diagnostic, UsageError
 from whence.facts.schema import Column, columns_of
 from whence.journal import Journal, Record, commit_record, net_of, stamp_table, stamps_of
 from whence.netting import Net, Operation, update_of, work_out
-from whence.rows import table_of, tuples_of
+from whence.rows import distinct, table_of, tuples_of
 from whence.subscription import Publisher
 from whence.syntax.nodes import Program
 from whence.table import Table
@@ -150,6 +150,8 @@ class Committed:
         """Return everything but functors as one record."""
         with self.lock:
             tables = {f"={name}": table for name, table in self.derived.base().items()}
+            if self.derived.view is None:  # facts accumulate as they come, the same ones, too
+                tables = {name: distinct(table) for name, table in tables.items()}
             for name, update in self.derived.later().items():
                 tables |= _marked(name, update)
             windows = {}

@@ -74,6 +74,14 @@ def table_of(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
     )
 
 
+def distinct(table: pa.Table) -> pa.Table:
+    """Return each row of a table of facts once, in the order in which they first come."""
+    if not table.num_columns:
+        return table.slice(0, 1)
+    grouped = table.group_by(table.column_names, use_threads=False).aggregate([])
+    return grouped.cast(table.schema)
+
+
 def one_text(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
     """Return the table with each record written in the one way; what is no record is refused."""
     import pyarrow as pa

@@ -112,7 +112,7 @@ def _as_stream(table: pa.Table) -> pa.Buffer:
 
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+        writer.write_table(table.combine_chunks())  # each chunk would cost a header
     return sink.getvalue()
 
 
