@@ -13,7 +13,7 @@ from pathlib import Path
 
 from whence.diagnostics import DataError, Diagnostic, UsageError, WhenceError
 
-REPAIR = "restore a copy, or call `whence.store.repair`, which tells what it gives up"
+REPAIR = "restore a copy, or save what is whole with `whence.store.repair(path, new_path)`"
 # The device has no room, or this file or user may have no more of it: undone, the store goes on.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
