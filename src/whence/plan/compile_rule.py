@@ -86,7 +86,7 @@ class _Builder:
                 key, takes, _ = self._columns(atom, set())
                 if takes:
                     self._unbound(literal)
-                self.steps.append(Exists(atom.relation, Version.ALL, key, negated=True))
+                self.steps.append(Exists(atom.relation, version, key, negated=True))
             case Constraint():
                 self._constraint(literal)
             case Truth(value=True):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from whence.plan.compile_rule import compile_rule
-from whence.plan.nodes import Exists, Probe, RulePlan, Step, Version
+from whence.plan.nodes import Exists, Probe, RulePlan, Scan, Step, Version
 from whence.rewrite.reorder_body import order_body
 from whence.syntax.nodes import (
     Atom,
@@ -138,3 +138,39 @@ def supporting_plan(rule: Rule, own: Collection[str], sizes: Sizes) -> RulePlan:
         for step in plan.steps
     )
     return replace(plan, head=Atom("@supported", (Variable(NUMBER),)), steps=steps)
+
+
+def counting_plan(rule: Rule, place: Place | None, sizes: Sizes) -> RulePlan:
+    """Plan the heads of the instances that a premise won or lost adds or takes away, each once.
+
+    Literals before the premise are read as they are now, those after it as they were, so that an
+    instance with several changed premises is met once. Without a premise all instances come out,
+    as everything was; then the plan starts from one empty binding.
+    """
+    body = list(rule.body)
+    version = {id(literal): Version.BEFORE for literal in body}
+    if place is not None:
+        version.update((id(literal), Version.ALL) for literal in body[: place.position])
+        source = body.pop(place.position)
+        if isinstance(source, Negation):
+            assert isinstance(source.literal, Atom)
+            source = source.literal
+        version[id(source)] = Version.DELTA
+        body.insert(0, source)
+    whole = Rule((rule.head,), tuple(body))
+    ordered = order_body(whole, None if place is None else 0, sizes)
+    versions = {i: version.get(id(literal), Version.ALL) for i, literal in enumerate(ordered)}
+    relation = None if place is None else place.relation
+    plan = compile_rule(whole, rule.head, ordered, versions, relation)
+    return replace(plan, steps=tuple(map(_every_match, plan.steps)))
+
+
+def _every_match(step: Step) -> Step:
+    """Let each row of a premise count, also where one would do to know that there is any."""
+    match step:
+        case Scan(relation=relation, version=version, takes=takes, key=key):
+            return step if version is Version.DELTA else Probe(relation, version, key, takes)
+        case Exists(relation=relation, version=version, key=key, negated=False):
+            return Probe(relation, version, key, ())
+        case _:
+            return step

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from whence.engine.base import Limits, Observer, Stats
-from whence.engine.local.engine import MAX_THREADS, LocalEvaluation
+from whence.engine.local.engine import MAX_THREADS, LocalEvaluation, limits_told
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.live import NONE, Delta, LiveRelation
@@ -19,14 +19,12 @@ from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import compile_steps
 from whence.engine.local.values import Values
 from whence.functor.user import UserFunctors
-from whence.plan.delta import places
-from whence.plan.nodes import Probe, Scan, Stratum, Version
+from whence.plan.nodes import Probe, Scan, Version
 from whence.syntax.nodes import Atom, Program, Variable
-from whence.view.base import Batch, Change, Changes, StratumWork, Work
-from whence.view.groups import Groups
-from whence.view.program import Maintained, maintained, why_recomputed
-from whence.view.ranked import Endless, Rules, maintain
-from whence.view.recompute import RoundSizes, recompute
+from whence.view.base import Batch, Change, Changes, Work
+from whence.view.program import Maintained, maintained
+from whence.view.recompute import RoundSizes
+from whence.view.stratum import LiveStratum, Machine
 
 
 class LiveView:
@@ -46,11 +44,13 @@ class LiveView:
         self._program = program
         self._strategy = strategy
         self._functors = functors or UserFunctors()
+        self._observer = observer
         self._guard = Guard(limits)
         self._threads = min(max(1, threads or os.cpu_count() or 1), MAX_THREADS)
-        self._pool: ThreadPoolExecutor | None = None
+        self._stale: dict[str, pa.Table] | None = None
         self.work = Work()
-        self._build(maintained(program, inputs.keys()), inputs)
+        with limits_told():
+            self._build(maintained(program, inputs.keys()), inputs)
 
     # ── making it ──
 
@@ -58,75 +58,67 @@ class LiveView:
         """Evaluate everything and make it live."""
         given = {program.base[name]: table for name, table in inputs.items()}
         evaluation = LocalEvaluation(program.plan, given, Values(), self._functors)
-        self.evaluation = evaluation
-        sizes = RoundSizes(evaluation.relations)
-        ranks = {}
-        for stratum in program.plan.strata:
-            evaluation.run_stratum(stratum, self._guard, self._threads, self._pool, sizes)
-            ranks.update(sizes.ranks(stratum))
-        self.relations: dict[str, LiveRelation] = {}
-        for name, relation in evaluation.relations.items():
-            live = evaluation.live(name)
-            live.adopt(relation.live_rows(), ranks.get(name))
-            self.relations[name] = live
-        evaluation.relations.update(self.relations)
+        self._guard.restart()
+        self._guard.tuples = 0
+        relations: dict[str, LiveRelation] = {}
+        costs = {}
+        sizes = RoundSizes(evaluation.relations, self._observer)
+        pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        try:
+            for stratum in program.plan.strata:
+                started = time.perf_counter()
+                evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
+                ranks = sizes.ranks(stratum)
+                for name in stratum.relations:
+                    live = relations[name] = evaluation.live(name)
+                    live.adopt(evaluation.relations[name].live_rows(), ranks[name])
+                    evaluation.relations[name] = live
+                costs[stratum.number] = time.perf_counter() - started
+        finally:
+            if pool is not None:
+                pool.shutdown()
         self._maintained = program.without_facts()
-        scope = evaluation.scope(self._guard)
-        self._rules: dict[int, Rules] = {}
-        self._groups: dict[int, Groups] = {}
+        self.evaluation, self.relations = evaluation, relations
+        machine = Machine(evaluation, relations, self._guard, self._threads)
+        self._strata = []
         for stratum in self._maintained.plan.strata:
-            first = stratum.relations[0]
-            if first in program.groupings:
-                self._groups[stratum.number] = Groups(
-                    program.groupings[first], self.relations, scope, evaluation.values
-                )
-            elif stratum.rules and why_recomputed(stratum, program.plan.program) is None:
-                clock = sum(self.relations[name].size for name in stratum.relations)
-                rules = Rules(stratum, self.relations, scope, self._guard, clock)
-                self._rules[stratum.number] = rules
-                self._select(rules)
-                for name in rules.selected:
-                    self.relations[name].settle_all()
-        self._reads = {s.number: _reads(s) for s in self._maintained.plan.strata}
+            grouping = program.groupings.get(stratum.relations[0])
+            live_stratum = LiveStratum(stratum, program.plan.program, grouping, machine)
+            live_stratum.choice.recompute = costs[stratum.number]
+            self._strata.append(live_stratum)
+        for relation in relations.values():
+            relation.settle_all()
 
-    def _select(self, rules: Rules) -> None:
-        """Follow only best rows where the evaluation did; drop what only others support."""
-        for name, selections in rules.stratum.selections:
-            relation = self.relations[name]
-            if name in self.evaluation.selected:
-                relation.select(selections)
-            else:
-                relation.selector = None
-        rules.selected = tuple(
-            n for n in rules.stratum.relations if self.relations[n].selector is not None
-        )
-        if rules.selected:
-            suspects = {n: self.relations[n].living() for n in rules.stratum.relations}
-            work = StratumWork(rules.stratum.number, rules.stratum.relations, "ranked")
-            maintain(rules, {}, work, ranked=True, suspects=suspects)
+    def _fresh(self) -> None:
+        """Make everything again from base facts, after a batch that failed half-way."""
+        if self._stale is not None:
+            with limits_told():
+                self._build(self._maintained, self._stale)
+            self._stale = None
 
     # ── batches ──
 
     def apply(self, batch: Batch) -> Changes:
-        """Apply the whole batch and return the net changes."""
+        """Apply the whole batch, or nothing when it fails, and return the net changes."""
         started = time.perf_counter()
+        self._fresh()
         self._guard.restart()
         self.work = Work()
         missing = [name for name in batch if name not in self._maintained.base]
         if missing:
             self._give_facts_to(missing)
-        deltas: dict[str, Delta] = {}
-        for name, update in batch.items():
-            base = self._maintained.base[name]
-            gone = self._encode(base, update.deleted)
-            new = self._encode(base, update.inserted)
-            delta = _apply_base(self.relations[base], gone, new)
-            if delta:
-                deltas[base] = delta
-        if deltas:
-            for stratum in self._maintained.plan.strata:
-                if any(name in deltas for name in self._reads[stratum.number]):
-                    deltas.update(self._maintain(stratum, deltas))
+        updates = [
+            (base, self._encode(base, update.deleted), self._encode(base, update.inserted))
+            for name, update in batch.items()
+            if (base := self._maintained.base[name])
+        ]
+        self._guard.tuples = sum(relation.alive for relation in self.relations.values())
+        try:
+            with limits_told():
+                deltas = self._maintain(updates)
+        except BaseException:
+            self._undo()
+            raise
         changes = self._changes(deltas)
         for name, delta in deltas.items():
             relation = self.relations[name]
@@ -136,42 +128,30 @@ class LiveView:
         self.work.seconds = time.perf_counter() - started
         return changes
 
-    def _maintain(self, stratum: Stratum, deltas: Mapping[str, Delta]) -> dict[str, Delta]:
-        started = time.perf_counter()
-        work = StratumWork(stratum.number, stratum.relations, "")
-        groups = self._groups.get(stratum.number)
-        rules = self._rules.get(stratum.number)
-        found: dict[str, Delta]
-        if groups is not None:
-            work.strategy = "groups"
-            delta = groups.maintain(deltas[groups.grouping.source], work)
-            found = {groups.grouping.relation: delta} if delta else {}
-        elif rules is not None and self._strategy != "recompute":
-            work.strategy = "dred" if self._strategy == "dred" else "ranked"
-            try:
-                found = maintain(rules, deltas, work, ranked=work.strategy == "ranked")
-            except Endless:
-                found = self._recompute(stratum, rules, work)
-        else:
-            found = self._recompute(stratum, rules, work)
-        work.seconds = time.perf_counter() - started
-        self.work.strata.append(work)
-        return found
+    def _maintain(self, updates: list[tuple[str, Rows | None, Rows | None]]) -> dict[str, Delta]:
+        deltas: dict[str, Delta] = {}
+        for base, gone, new in updates:
+            delta = _apply_base(self.relations[base], gone, new)
+            if delta:
+                deltas[base] = delta
+                self._guard.tuples += delta.came.shape[0] - delta.went.shape[0]
+                self._guard.check()
+        if deltas:
+            for stratum in self._strata:
+                if not stratum.reads.isdisjoint(deltas):
+                    found, work = stratum.maintain(self._strategy, deltas)
+                    self.work.strata.append(work)
+                    deltas.update(found)
+        return deltas
 
-    def _recompute(
-        self, stratum: Stratum, rules: Rules | None, work: StratumWork
-    ) -> dict[str, Delta]:
-        work.strategy = "recompute"
-        found, clock = recompute(
-            stratum, self.evaluation, self._guard, self._threads, self._pool, work
-        )
-        if rules is not None:
-            rules.clock = clock
-            self._select(rules)
-            if rules.selected:
-                found = {name: self.relations[name].changed() for name in stratum.relations}
-                found = {name: delta for name, delta in found.items() if delta}
-        return found
+    def _undo(self) -> None:
+        """Go back to the base facts before the batch; the rest is made again when it is needed."""
+        base = {}
+        for name, holder in self._maintained.base.items():
+            relation = self.relations[holder]
+            rows = relation.rows[: relation.size][relation.was[: relation.size] == 0]
+            base[name] = self.evaluation.decode(holder, rows)
+        self._stale = base
 
     def _encode(self, relation: str, table: pa.Table | None) -> Rows | None:
         if table is None or not table.num_rows:
@@ -182,13 +162,14 @@ class LiveView:
         """Let relations that have rules be given facts as well; everything is made again."""
         base = {name: self.base(name) for name in self._maintained.base}
         given = {*self._maintained.base, *names}
-        self._build(maintained(self._program, given).without_facts(), base)
+        with limits_told():
+            self._build(maintained(self._program, given).without_facts(), base)
 
     def _changes(self, deltas: Mapping[str, Delta]) -> Changes:
         found = {}
         for name in self._maintained.visible:
             delta = deltas.get(name)
-            if delta is None or name in self.selected:
+            if delta is None or name in self.evaluation.selected:
                 continue
             rows = self.relations[name].rows
             found[name] = self._change(name, rows[delta.came], rows[delta.went])
@@ -214,18 +195,22 @@ class LiveView:
     @property
     def selected(self) -> frozenset[str]:
         """The relations that may lack rows that are not best."""
+        self._fresh()
         return self.evaluation.selected
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""
+        self._fresh()
         return self.relations[relation].alive
 
     def table(self, relation: str, *, ordered: bool = False) -> pa.Table:
         """Return the tuples, decoded."""
+        self._fresh()
         return self.evaluation.table(relation, ordered=ordered)
 
     def base(self, relation: str) -> pa.Table:
         """Return the base facts of the relation."""
+        self._fresh()
         base = self._maintained.base.get(relation)
         if base is None:
             return self.evaluation.decode(relation, np.empty((0, 64), dtype=np.int64))
@@ -233,6 +218,7 @@ class LiveView:
 
     def matching(self, relation: str, columns: tuple[int, ...], keys: pa.Table) -> pa.Table:
         """Return the base facts whose columns have the values of some row of `keys`."""
+        self._fresh()
         base = self._maintained.base.get(relation)
         if base is None or not keys.num_rows:
             return self.base(relation).slice(0, 0)
@@ -266,10 +252,6 @@ class LiveView:
             push(keys[begin : begin + CHUNK], min(CHUNK, keys.shape[0] - begin))
         empty = np.empty((0, relation.arity), dtype=np.int64)
         return np.concatenate(found) if found else empty
-
-
-def _reads(stratum: Stratum) -> frozenset[str]:
-    return frozenset(p.relation for rule in stratum.rules for p in places(rule))
 
 
 def _apply_base(relation: LiveRelation, gone: Rows | None, new: Rows | None) -> Delta:

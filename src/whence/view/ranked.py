@@ -13,6 +13,7 @@ instance is taken out.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -38,6 +39,10 @@ MAX_WAVES = 1000
 """Waves after which a recursion that may never end is evaluated anew, which tells."""
 
 
+class TooSlow(Exception):
+    """A deadline has passed: recomputation would have been quicker."""
+
+
 class Endless(Exception):
     """A recursion that makes new values goes on suspiciously long."""
 
@@ -60,6 +65,7 @@ class Rules:
         self.own = frozenset(stratum.relations) if stratum.recursive else frozenset[str]()
         self.relations = relations
         self.clock = clock
+        self.deadline: float | None = None
         self._scope = scope
         self._guard = guard
         self._chunks = Chunks()
@@ -136,9 +142,25 @@ class Rules:
             ids = self.relations[name].wave(self.clock)
             if ids.shape[0]:
                 self.clock += ids.shape[0]
+                self._guard.tuples += ids.shape[0]
                 found[name] = ids
-        self._guard.check()
+        self.check()
         return found
+
+    def took_out(self, tuples: int) -> None:
+        """Count tuples that are there no longer."""
+        self._guard.tuples -= tuples
+
+    def abandon(self) -> None:
+        """Forget what a maintenance that was broken off has collected."""
+        self.deadline = None
+        self._collect()
+
+    def check(self) -> None:
+        """Raise when a limit or the deadline has passed."""
+        self._guard.check()
+        if self.deadline is not None and time.perf_counter() > self.deadline:
+            raise TooSlow
 
     def follow(self, wave: dict[str, Ints]) -> dict[str, Ints]:
         """Return those of the new rows that the recursion follows."""
@@ -185,7 +207,7 @@ class Rules:
         for begin in range(0, rows.shape[0], CHUNK):
             chunk = rows[begin : begin + CHUNK]
             push(chunk, chunk.shape[0])
-            self._guard.check()
+            self.check()
 
     def _losing(self, rule: Rule, place: Place, ranked: bool) -> Push:
         return self._compile(
@@ -323,6 +345,7 @@ def _remove(
         lost = rules.lose_own(rules.followed(gone), ranked=ranked) if rules.own else {}
         for name, ids in gone.items():
             relations[name].bury(ids)
+            rules.took_out(ids.shape[0])
             removed.setdefault(name, []).append(ids)
         lost = {n: left for n, ids in lost.items() if (left := _there(relations[n], ids)).shape[0]}
     return {name: np.concatenate(parts) for name, parts in removed.items()}

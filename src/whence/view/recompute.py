@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from whence.engine.base import Round
+from whence.engine.base import Observer, Round
 from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
@@ -24,12 +24,15 @@ class RoundSizes:
     have a lower row number than its premise in another relation.
     """
 
-    def __init__(self, relations: Mapping[str, Relation]) -> None:
+    def __init__(self, relations: Mapping[str, Relation], observer: Observer | None = None) -> None:
         self._relations = relations
+        self._observer = observer
         self._sizes: dict[str, list[int]] = {}
 
     def on_round(self, event: Round) -> None:
-        """Note the sizes."""
+        """Note the sizes, and tell the other observer."""
+        if self._observer is not None:
+            self._observer.on_round(event)
         if len(event.relations) > 1:
             for name in event.relations:
                 sizes = self._sizes.setdefault(name, [])
@@ -68,6 +71,7 @@ def recompute(
     evaluation.selected -= {*stratum.relations}
     live = {name: relations[name] for name in stratum.relations}
     for name in stratum.relations:
+        guard.tuples -= relations[name].alive
         relations[name] = evaluation.fresh(name)
     sizes = RoundSizes(relations)
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -65,21 +66,28 @@ class LocalEngine:
         values = self._values if self._values is not None else Values()
         evaluation = LocalEvaluation(plan, inputs, values, self._functors)
         workers = min(max(1, threads if threads is not None else os.cpu_count() or 1), MAX_THREADS)
-        try:
+        with limits_told():
             evaluation.run(limits, workers, observer)
-        except TooManyRows as error:
-            raise LimitError(
-                Diagnostic("W0705", f"`{error}` would have more than {MAX_ROWS:,} tuples")
-            ) from None
-        except MemoryError:
-            raise LimitError(
-                Diagnostic(
-                    "W0703",
-                    "the machine has no more memory for this evaluation",
-                    hint="ask for less with `whence query`, or use a machine with more memory",
-                )
-            ) from None
         return evaluation
+
+
+@contextmanager
+def limits_told() -> Iterator[None]:
+    """Turn what an evaluation cannot hold into errors that say so."""
+    try:
+        yield
+    except TooManyRows as error:
+        raise LimitError(
+            Diagnostic("W0705", f"`{error}` would have more than {MAX_ROWS:,} tuples")
+        ) from None
+    except MemoryError:
+        raise LimitError(
+            Diagnostic(
+                "W0703",
+                "the machine has no more memory for this evaluation",
+                hint="ask for less with `whence query`, or use a machine with more memory",
+            )
+        ) from None
 
 
 class LocalEvaluation:

@@ -159,6 +159,26 @@ class LiveRelation(Relation):
                 return
             self._choose_table(cand, done, n)
 
+    def ensure(self, cand: Rows, n: int) -> Ints:
+        """Return the row of each candidate; those that had none get one that is not there."""
+        tuples = cand[:n]
+        ids = self.find(tuples)
+        missing = ids < 0
+        if missing.any():
+            before, waiting = self.size, self.waiting
+            fresh = np.ascontiguousarray(tuples[missing][:, : self.arity])
+            self.admit(fresh, fresh.shape[0])
+            self.dead[before : self.size] = 1
+            self.waiting = waiting
+            self._enter()
+            ids = self.find(tuples)
+        return ids
+
+    def _enter(self) -> None:
+        self.mark = self.old = self.size
+        for index in self.indexes.values():
+            index.extend(self.rows, self.mark)
+
     def revive(self, ids: Ints) -> None:
         """Make dead rows pending."""
         self.pending = grown(self.pending, self.waiting, self.waiting + ids.shape[0])
@@ -177,9 +197,7 @@ class LiveRelation(Relation):
                 rank += int(kernels.IDLE)
             self.rows[ids, self.arity] = np.arange(rank, rank + ids.shape[0])
             self.alive_rows += ids.shape[0]
-            self.mark = self.old = self.size
-            for index in self.indexes.values():
-                index.extend(self.rows, self.mark)
+            self._enter()
         return ids
 
     def bury(self, rows: Ints) -> None:

@@ -212,7 +212,12 @@ class Followed(Relation):
 
 def holds(assumption: Positive, relation: Relation) -> bool:
     """Say whether all values of the column are above zero."""
-    codes = np.ascontiguousarray(relation.live_rows()[:, assumption.column])
+    return holds_for(assumption, relation.live_rows())
+
+
+def holds_for(assumption: Positive, rows: Rows) -> bool:
+    """Say whether the values of the column are above zero in all of these rows."""
+    codes = np.ascontiguousarray(rows[:, assumption.column])
     if assumption.kind is Kind.FLOAT:
         return bool((codes.view(np.float64) > 0.0).all())
     if assumption.kind is Kind.UNSIGNED:

@@ -1,0 +1,194 @@
+"""One stratum of a live view, and the strategies that can bring it up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from whence.engine.local.engine import LocalEvaluation
+from whence.engine.local.guard import Guard
+from whence.engine.local.live import Delta, LiveRelation
+from whence.engine.local.selection import holds_for
+from whence.plan.nodes import Stratum
+from whence.rewrite.materialise_aggregates import Grouping
+from whence.syntax.nodes import Atom, Program, walk
+from whence.view.base import StratumWork
+from whence.view.choice import Choice
+from whence.view.counting import Counts
+from whence.view.groups import Groups
+from whence.view.program import why_recomputed
+from whence.view.ranked import Deltas, Endless, Rules, TooSlow, maintain
+from whence.view.recompute import recompute
+
+Strategy = Callable[["LiveStratum", Deltas, StratumWork], dict[str, Delta]]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the strata of a view share."""
+
+    evaluation: LocalEvaluation
+    relations: Mapping[str, LiveRelation]
+    guard: Guard
+    threads: int
+
+
+class LiveStratum:
+    """A stratum: of base facts, of an aggregate's groups, of rules, or one that is recomputed."""
+
+    def __init__(
+        self, stratum: Stratum, program: Program, grouping: Grouping | None, machine: Machine
+    ) -> None:
+        self.stratum = stratum
+        self.machine = machine
+        self.reads = _reads(stratum)
+        self.why_recomputed = why_recomputed(stratum, program) if grouping is None else None
+        self.groups: Groups | None = None
+        self.rules: Rules | None = None
+        self.counts: Counts | None = None
+        self.choice = Choice(0.0)
+        scope = machine.evaluation.scope(machine.guard)
+        if grouping is not None:
+            values = machine.evaluation.values
+            self.groups = Groups(grouping, machine.relations, scope, values)
+        elif stratum.rules and self.why_recomputed is None:
+            clock = sum(machine.relations[name].size for name in stratum.relations)
+            self.rules = Rules(stratum, machine.relations, scope, machine.guard, clock)
+            if not stratum.recursive:
+                relation = machine.relations[stratum.relations[0]]
+                self.counts = Counts(stratum, scope, relation)
+            self.select()
+
+    def maintain(self, strategy: str, deltas: Deltas) -> tuple[dict[str, Delta], StratumWork]:
+        """Bring the stratum up to date with the changes below; return its own, and the work."""
+        started = time.perf_counter()
+        work = StratumWork(self.stratum.number, self.stratum.relations, strategy)
+        if self.groups is not None:
+            work.strategy = "groups"
+            delta = self.groups.maintain(deltas[self.groups.grouping.source], work)
+            found = {self.groups.grouping.relation: delta} if delta else {}
+        elif self.rules is None or not self._assumptions_hold(deltas):
+            found = _recompute(self, deltas, work)
+        else:
+            found = BY_NAME[strategy](self, deltas, work)
+        work.seconds = time.perf_counter() - started
+        return found, work
+
+    def _assumptions_hold(self, deltas: Deltas) -> bool:
+        """Say whether what came is as the selections need it."""
+        return all(
+            holds_for(a, self.machine.relations[a.relation].rows[deltas[a.relation].came])
+            for a in self.stratum.assumes
+            if a.relation in deltas
+        )
+
+    def select(self) -> None:
+        """Follow only best rows where the evaluation did; drop what only others support."""
+        rules, relations = self.rules, self.machine.relations
+        assert rules is not None
+        for name, selections in self.stratum.selections:
+            if name in self.machine.evaluation.selected:
+                relations[name].select(selections)
+            else:
+                relations[name].selector = None
+        rules.selected = tuple(
+            n for n in self.stratum.relations if relations[n].selector is not None
+        )
+        if rules.selected:
+            suspects = {n: relations[n].living() for n in self.stratum.relations}
+            work = StratumWork(self.stratum.number, self.stratum.relations, "ranked")
+            maintain(rules, {}, work, ranked=True, suspects=suspects)
+
+
+def _reads(stratum: Stratum) -> frozenset[str]:
+    """Return the relations that the stratum is computed from, in aggregates too."""
+    literals = [literal for rule in stratum.rules for literal in rule.body]
+    literals += [literal for s in stratum.subsumptions for literal in s.body]
+    return frozenset(
+        node.relation for literal in literals for node in walk(literal) if isinstance(node, Atom)
+    )
+
+
+# ── strategies ──
+
+_LEAST = 0.01
+"""Seconds that a strategy may take however quick others are: the first time it is compiled."""
+
+
+def _ranked(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
+    return _by_rules(live, deltas, work)
+
+
+def _by_rules(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
+    assert live.rules is not None
+    if live.counts is not None:
+        live.counts.valid = False
+    try:
+        return maintain(live.rules, deltas, work, ranked=work.strategy == "ranked")
+    except Endless:  # evaluating it anew tells whether it is
+        live.rules.abandon()
+        return _recompute(live, deltas, work)
+
+
+def _counting(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
+    if live.counts is None:  # recursive: a count may never reach zero
+        work.strategy = "ranked"
+        return _by_rules(live, deltas, work)
+    return live.counts.maintain(deltas, work)
+
+
+def _recompute(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
+    work.strategy = "recompute"
+    machine = live.machine
+    pool = ThreadPoolExecutor(machine.threads - 1) if machine.threads > 1 else None
+    try:
+        found, clock = recompute(
+            live.stratum, machine.evaluation, machine.guard, machine.threads, pool, work
+        )
+    finally:
+        if pool is not None:
+            pool.shutdown()
+    if live.counts is not None:
+        live.counts.valid = False
+    if live.rules is not None:
+        live.rules.clock = clock
+        live.select()
+        if live.rules.selected:
+            changed = {n: machine.relations[n].changed() for n in live.stratum.relations}
+            found = {name: delta for name, delta in changed.items() if delta}
+    return found
+
+
+def _auto(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
+    assert live.rules is not None
+    gone = sum(deltas[name].went.shape[0] for name in live.reads if name in deltas)
+    new = sum(deltas[name].came.shape[0] for name in live.reads if name in deltas)
+    started = time.perf_counter()
+    work.strategy, allowed = live.choice.pick(gone, new)
+    if work.strategy == "recompute":
+        found = _recompute(live, deltas, work)
+    else:
+        live.rules.deadline = started + max(allowed, _LEAST)
+        try:
+            found = _by_rules(live, deltas, work)
+        except TooSlow:
+            live.rules.abandon()
+            now = time.perf_counter()
+            live.choice.learn(gone, new, work, now - started, ended=False)
+            found, started = _recompute(live, deltas, work), now
+        finally:
+            live.rules.deadline = None
+    live.choice.learn(gone, new, work, time.perf_counter() - started, ended=True)
+    return found
+
+
+BY_NAME: Final[Mapping[str, Strategy]] = {
+    "auto": _auto,
+    "ranked": _ranked,
+    "dred": _by_rules,
+    "counting": _counting,
+    "recompute": _recompute,
+}
