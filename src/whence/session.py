@@ -42,8 +42,10 @@ __all__ = [
     "check",
     "compile",
     "evaluate",
+    "explain_maintenance",
     "explain_plan",
     "maintain",
+    "maintenance",
     "parse",
     "read_program",
     "read_text",
@@ -207,14 +209,7 @@ def maintain(
     """
     from whence.view.live import LiveView
 
-    if strategy not in STRATEGIES:
-        raise UsageError(
-            Diagnostic(
-                "W0809",
-                f"there is no way to maintain a view called `{strategy}`",
-                hint=f"one of {', '.join(STRATEGIES)}",
-            )
-        )
+    _check_strategy(strategy)
     compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
     _check_functors(compiled.plan.program, functors)
     return LiveView(
@@ -226,6 +221,33 @@ def maintain(
         observer=observer,
         functors=functors,
     )
+
+
+def explain_maintenance(program: Program, strategy: str = STRATEGIES[0]) -> str:
+    """Return how a view of the program would be kept current, stratum by stratum."""
+    from whence.view.show import show_maintenance
+
+    _check_strategy(strategy)
+    return show_maintenance(compile(program, keep_all=True).passes[-1][1], strategy)
+
+
+def maintenance(program: Program, strategy: str = STRATEGIES[0]) -> list[dict[str, object]]:
+    """Return the same for programs to read."""
+    from whence.view.show import maintenance_as_json
+
+    _check_strategy(strategy)
+    return maintenance_as_json(compile(program, keep_all=True).passes[-1][1], strategy)
+
+
+def _check_strategy(strategy: str) -> None:
+    if strategy not in STRATEGIES:
+        raise UsageError(
+            Diagnostic(
+                "W0809",
+                f"there is no way to maintain a view called `{strategy}`",
+                hint=f"one of {', '.join(STRATEGIES)}",
+            )
+        )
 
 
 def explain_plan(compiled: Compiled) -> str:

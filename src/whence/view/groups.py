@@ -7,18 +7,18 @@ so that the value never depends on the order of past changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation
-from whence.engine.local.live_operators import Mask
+from whence.engine.local.live_operators import Mask, look
 from whence.engine.local.operators import CHUNK, Chunks, Push
 from whence.engine.local.rules import Scope, compile_steps
 from whence.engine.local.values import Values
 from whence.functor.aggregate import AGGREGATES
-from whence.plan.nodes import Probe, Scan, Version
+from whence.plan.nodes import Exists, Probe, Scan, Version
 from whence.rewrite.materialise_aggregates import Grouping
 from whence.syntax.nodes import Atom, Kind, Term, Variable
 from whence.view.base import StratumWork
@@ -43,6 +43,7 @@ class Groups:
         self._scope = scope
         self._gather: Push | None = None
         self._current: Push | None = None
+        self._exists: Callable[[Rows, int], Mask] | None = None
 
     def maintain(self, delta: Delta, work: StratumWork) -> Delta:
         """Bring the groups up to date with the change of their source; return their change."""
@@ -81,14 +82,65 @@ class Groups:
 
     def _values_of(self, keys: Rows, of: Ints, delta: Delta, old: Ints) -> tuple[Ints, Mask]:
         """Return each key's value as a code, and whether it has any rows."""
-        g, n = self.grouping, keys.shape[0]
+        g, came = self.grouping, delta.came.shape[0]
+        match g.function:
+            case "count":
+                ones = np.ones(of.shape[0], dtype=np.int64)
+                codes = self._moved(ones, of, came, old)
+                return codes, codes > 0
+            case "sum" if g.kind is not Kind.FLOAT:
+                assert g.target is not None
+                rows = self._source.rows[np.concatenate([delta.came, delta.went])]
+                codes = self._moved(rows[:, g.target], of, came, old)
+                return codes, self._any_rows(keys)
+            case "min" | "max":
+                return self._extreme(keys, of, delta, old)
+            case _:
+                return self._afresh(keys)
+
+    def _moved(self, amounts: Ints, of: Ints, came: int, old: Ints) -> Ints:
+        """Return the values with what came added and what went taken away; integers wrap round."""
+        codes = np.where(old >= 0, self._groups.rows[old, len(self.grouping.key)], 0)
+        np.add.at(codes, of[:came], amounts[:came])
+        np.subtract.at(codes, of[came:], amounts[came:])
+        return codes
+
+    def _any_rows(self, keys: Rows) -> Mask:
+        if self._exists is None:
+            g = self.grouping
+            key = tuple((c, Variable(f"@{i}")) for i, c in enumerate(g.key))
+            step = Exists(g.source, Version.ALL, key, negated=False)
+            slots = {f"@{i}": i for i in range(len(g.key))}
+            self._exists = look(step, slots, self._source, self._scope.code)
+        found = [
+            self._exists(chunk, chunk.shape[0]).copy()
+            for begin in range(0, keys.shape[0], CHUNK)
+            if (chunk := np.ascontiguousarray(keys[begin : begin + CHUNK])) is not None
+        ]
+        return np.concatenate(found)
+
+    def _extreme(self, keys: Rows, of: Ints, delta: Delta, old: Ints) -> tuple[Ints, Mask]:
+        """Compare what came with the old best; look again where the best itself went."""
+        g, n, k = self.grouping, keys.shape[0], len(self.grouping.key)
+        assert g.target is not None
         came = delta.came.shape[0]
-        if g.function == "count":
-            moved = np.bincount(of[:came], minlength=n) - np.bincount(of[came:], minlength=n)
-            before = np.where(old >= 0, self._groups.rows[old, len(g.key)], 0)
-            codes = before + moved
-            return codes, codes > 0
-        return self._afresh(keys)
+        new, gone = self._source.rows[delta.came], self._source.rows[delta.went]
+        known = np.flatnonzero(old >= 0)
+        before = self._groups.rows[old[known], k]
+        values = np.concatenate([before, new[:, g.target]])
+        groups = np.concatenate([known, of[:came]])
+        codes = self._fold(values, groups, n)
+        there = np.bincount(groups, minlength=n) > 0
+        best = np.zeros(n, dtype=np.int64)
+        best[known] = before
+        again = np.unique(of[came:][best[of[came:]] == gone[:, g.target]])
+        if again.shape[0]:
+            codes[again], there[again] = self._afresh(keys[again])
+        return codes, there
+
+    def _fold(self, codes: Ints, of: Ints, n: int) -> Ints:
+        inside = self._values.decode(np.ascontiguousarray(codes), self.grouping.kind)
+        return self._values.encode(self._function.array(inside, of, n), self._function.result)
 
     def _afresh(self, keys: Rows) -> tuple[Ints, Mask]:
         g, n = self.grouping, keys.shape[0]
@@ -96,10 +148,7 @@ class Groups:
             self._gather = self._reader(g.source, None, g.target)
         found = self._run(self._gather, keys)
         of = np.ascontiguousarray(found[:, 0])
-        kind = Kind.NUMBER if g.function == "count" else g.kind
-        inside = self._values.decode(np.ascontiguousarray(found[:, 1]), kind)
-        codes = self._values.encode(self._function.array(inside, of, n), self._function.result)
-        return codes, np.bincount(of, minlength=n) > 0
+        return self._fold(found[:, 1], of, n), np.bincount(of, minlength=n) > 0
 
     # ── reading ──
 

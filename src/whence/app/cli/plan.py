@@ -17,6 +17,12 @@ def plan(
     goal: Annotated[
         str | None, typer.Option("--goal", metavar="GOAL", help="Plan for this goal only.")
     ] = None,
+    maintain: Annotated[
+        str | None,
+        typer.Option(
+            "--maintain", metavar="STRATEGY", help="Also how each stratum is kept current."
+        ),
+    ] = None,
     format: Format = Form.text,
 ) -> None:
     """Print the program after each rewrite, its strata, delta rules and indexes.
@@ -28,6 +34,12 @@ def plan(
 
         compiled = compile_program(open_program(program), goal, quiet=True)
         if format is Form.json:
-            print(json.dumps(compiled.as_json(), indent=2, ensure_ascii=False))
+            found = compiled.as_json()
+            if maintain is not None:
+                found["maintenance"] = session.maintenance(compiled.source, maintain)
+            print(json.dumps(found, indent=2, ensure_ascii=False))
         else:
             print(session.explain_plan(compiled))
+            if maintain is not None:
+                text = session.explain_maintenance(compiled.source, maintain)
+                print(f"\n── maintenance\n{text}")
