@@ -206,6 +206,8 @@ class _Needs:
         if selection not in need.best or (ties and not need.best[selection]):
             need.best[selection] = ties
             self.pending[name] = None
+            if len(need.best) > 4 * MAX_SELECTIONS:  # there may be one for each set of columns
+                self._need_all(name, self._too_fine(name, None))
 
     def _need_some(self, name: str, columns: Collection[int], why: Diagnostic) -> None:
         need = self.needs[name]
@@ -238,10 +240,10 @@ class _Needs:
         if need.everything is not None:
             yield _Goal(frozenset(range(arity)), None, greatest=False, ties=False)
             return
-        for s, ties in need.best.items():
+        for s, ties in list(need.best.items()):
             yield _Goal(frozenset(s.key), s.value, s.greatest, ties)
         if name not in self.recursive:  # a recursive one gives some row where it gives a best one
-            for columns in need.some:
+            for columns in list(need.some):
                 yield _Goal(columns, None, greatest=False, ties=False)
 
     def _aggregate(self, body: Body, aggregate: Aggregate) -> None:

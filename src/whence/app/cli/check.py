@@ -10,7 +10,7 @@ import typer
 
 from whence.app.cli.options import Form, Format
 from whence.app.cli.outcome import reported
-from whence.app.cli.program import open_program
+from whence.app.cli.program import compile_program, open_program
 from whence.app.cli.terminal import report
 from whence.diagnostics import Diagnostic, WhenceError
 
@@ -42,9 +42,14 @@ def check(
 def _diagnose(path: Path) -> list[Diagnostic]:
     from whence import session
 
+    found: list[Diagnostic] = []
     try:
-        return list(session.check(open_program(path)))
+        program = open_program(path)
+        found = list(session.check(program))
+        if all(d.severity == "warning" for d in found):
+            found = list(compile_program(program, quiet=True).warnings)
     except WhenceError as error:
         if error.exit_code != 1:
             raise
-        return list(error.diagnostics)
+        found.extend(error.diagnostics)
+    return found
