@@ -22,6 +22,9 @@ FLOOR: Final = 1 << 20
 """A log shorter than this is not worth a snapshot."""
 
 
+_READ: Final = Recovered(None, 0, (), afresh=False)
+
+
 class StoreJournal:
     """Keeps records in a store, and a snapshot whenever the log has outgrown the last one.
 
@@ -37,7 +40,8 @@ class StoreJournal:
 
     def recovered(self) -> tuple[Record | None, Iterator[Record]]:
         """Return the state of the last snapshot, and the records after it."""
-        return _records(self._store.recovered)
+        recovered, self._store.recovered = self._store.recovered, _READ  # and let go of it
+        return _records(recovered)
 
     def record(self, entry: Record) -> None:
         """Keep the entry; it is durable when this returns."""
@@ -55,7 +59,7 @@ class StoreJournal:
             try:
                 self.checkpoint(state)
             except DataError:  # the disk may be full: the commit stands, and the log has it
-                self._due *= 2
+                self._due = 2 * self._store.log_size
         if self._interrupt is not None:
             fault, self._interrupt = self._interrupt, None
             raise fault
@@ -81,7 +85,8 @@ class Follower:
 
     def begin(self, committed: Committed) -> None:
         """Bring the database to what was committed when the folder was opened."""
-        committed.begin_with(*_records(self._reader.recovered))
+        recovered, self._reader.recovered = self._reader.recovered, _READ
+        committed.begin_with(*_records(recovered))
 
     def refresh(self, committed: Committed) -> int:
         """Bring the database to what is committed now; return by how many commits it went on."""

@@ -335,6 +335,26 @@ def test_an_interrupt_leaves_a_batch_in_or_out(calls: int, late: bool, tmp_path:
     assert reopened(tmp_path / "db") == history
 
 
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("calls", range(9))
+def test_an_interrupted_checkpoint_loses_nothing(calls: int, late: bool, tmp_path: Path) -> None:
+    files = Interrupted()
+    with Store.open(tmp_path / "db", files=files) as store:
+        store.append(b"one")
+        files.calls, files.late = calls, late
+        try:
+            store.checkpoint(pack([b"one"]))
+        except KeyboardInterrupt:
+            assert calls < 7
+        else:
+            assert calls >= 7
+        files.calls = -1
+        assert store.append(b"two") == 2
+        store.checkpoint(pack([b"one", b"two"]))
+        store.append(b"three")
+    assert reopened(tmp_path / "db") == [b"one", b"two", b"three"]
+
+
 def test_a_forgotten_store_lets_go_of_its_lock(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "db")
     store.append(b"one")

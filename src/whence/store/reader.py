@@ -105,7 +105,13 @@ class Reader:
             if self.path.exists():
                 raise faults.not_a_store(self.path, "it is a file")
             raise faults.absent(self.path)
-        version = version_of(self._files, self.path, listing(self._files, self.path))
+        for attempt in range(_PATIENCE + 1):
+            try:
+                version = version_of(self._files, self.path, listing(self._files, self.path))
+                break
+            except WhenceError:  # between the look for the mark and the look at the log
+                if attempt == _PATIENCE:
+                    raise
         if version is None:
             raise faults.absent(self.path)
         if version > FORMAT:

@@ -151,6 +151,12 @@ class Store:
                     self._refusal = f"a write failed: {faults.reason(fault)}"
                 what = f"the snapshot of commit {commit}"
                 raise faults.unwritten(folder, what, fault, True) from None
+            except BaseException:  # an interrupt: where the new log has begun, go on with it
+                if self._log.first == commit + 1:
+                    with contextlib.suppress(OSError):
+                        files.sync_folder(folder)
+                        self._refusal = ""
+                raise
             self._refusal = ""
             self._clean()
 
@@ -160,12 +166,12 @@ class Store:
         self._refusal = "a checkpoint failed on its way"
         try:
             log = create_segment(self._files, self.path, header)
-        except OSError:
+        except BaseException:
             if log_name(header.first) not in self._files.names(self.path):
                 self._refusal = ""
             raise
-        self._log.close()
-        self._log = log
+        old, self._log = self._log, log
+        old.close()
 
     def _clean(self) -> None:
         """Remove the files that recovery would not read."""
