@@ -18,6 +18,7 @@ from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import compile_steps
 from whence.engine.local.values import Values
+from whence.engine.local.warm import prepare_live_kernels
 from whence.functor.user import UserFunctors
 from whence.plan.nodes import Probe, Scan, Version
 from whence.syntax.nodes import Atom, Program, Variable
@@ -25,6 +26,9 @@ from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
 from whence.view.recompute import RoundSizes
 from whence.view.stratum import LiveStratum, Machine
+
+_RECLAIM = 4, 100_000
+"""Values are reclaimed when there are so many times as many as at first, and so many more."""
 
 
 class LiveView:
@@ -58,6 +62,7 @@ class LiveView:
         """Evaluate everything and make it live."""
         given = {program.base[name]: table for name, table in inputs.items()}
         evaluation = LocalEvaluation(program.plan, given, Values(), self._functors)
+        prepare_live_kernels()
         self._guard.restart()
         self._guard.tuples = 0
         relations: dict[str, LiveRelation] = {}
@@ -88,6 +93,7 @@ class LiveView:
             self._strata.append(live_stratum)
         for relation in relations.values():
             relation.settle_all()
+        self._reclaim_at = _RECLAIM[0] * evaluation.interned + _RECLAIM[1]
 
     def _fresh(self) -> None:
         """Make everything again from base facts, after a batch that failed half-way."""
@@ -125,6 +131,8 @@ class LiveView:
             relation.settle_rows(delta.came)
             relation.settle_rows(delta.went)
             relation.compact()
+        if self.evaluation.interned > self._reclaim_at:
+            self._reclaim()
         self.work.seconds = time.perf_counter() - started
         return changes
 
@@ -157,6 +165,11 @@ class LiveView:
         if table is None or not table.num_rows:
             return None
         return self.evaluation.encode(relation, table)
+
+    def _reclaim(self) -> None:
+        """Make everything again, so that values which are nowhere any more are forgotten."""
+        self._stale = {name: self.base(name) for name in self._maintained.base}
+        self._fresh()
 
     def _give_facts_to(self, names: list[str]) -> None:
         """Let relations that have rules be given facts as well; everything is made again."""

@@ -62,6 +62,11 @@ class Columns:
             dictionary.encode(np.array(constants, dtype=np.int64).reshape(-1, 1))
         self._ranges[number] = 0, dictionary.size - 1
 
+    @property
+    def size(self) -> int:
+        """How many values have been renumbered."""
+        return sum(dictionary.size for dictionary in self._dictionaries.values())
+
     def code(self, relation: str, column: int, constant: Constant) -> int:
         """Return the code of a constant in this column."""
         code = self._values.code(constant)

@@ -251,6 +251,11 @@ class LocalEvaluation:
         columns = self._columns.restore(relation, rows, range(decl.arity))
         return decode_columns(columns, decl, kinds, self.values, self._records)
 
+    @property
+    def interned(self) -> int:
+        """How many values have got a number, whether they are still there or not."""
+        return self.values.size + self._columns.size
+
     def scope(self, guard: Guard) -> Scope:
         """Return what rules over the relations are compiled against."""
         return Scope(self.relations, self._context, self._columns.code, Folds(self.values), guard)

@@ -28,7 +28,9 @@ _DENSE_FLOOR = 1 << 20
 _DENSE_PER_ROW = 8
 """Beyond the floor a dense table may have so many entries a row: it is far quicker than hashing."""
 
-_COMPACT_FLOOR = 4096
+COMPACT_FLOOR = 4096
+"""Rows that may be dead however few are alive."""
+
 _NO_SMALL: Small = np.zeros(0, dtype=np.int32)
 NONE: Ints = np.zeros(0, dtype=np.int64)
 
@@ -127,6 +129,7 @@ class LiveRelation(Relation):
         self.size = self.mark = self.old = self.alive_rows = n
         if n:
             self._choose_table(rows, 0, 0)
+        self._enter()
 
     def admit(self, cand: Rows, n: int) -> None:
         """Make the candidates that are not there pending."""
@@ -240,7 +243,7 @@ class LiveRelation(Relation):
 
     def compact(self) -> bool:
         """Drop the rows that are not there, when they are more than those that are."""
-        if self.size - self.alive_rows <= max(self.alive_rows, _COMPACT_FLOOR):
+        if self.size - self.alive_rows <= max(self.alive_rows, COMPACT_FLOOR):
             return False
         kept = self.rows[: self.size][self.dead[: self.size] == 0]
         self.adopt(np.ascontiguousarray(kept[:, : self.arity]), kept[:, self.arity])

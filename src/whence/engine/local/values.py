@@ -30,6 +30,11 @@ class Values:
         self.symbols = symbols if symbols is not None else Symbols()
         self.records: dict[int, Dictionary] = {}
 
+    @property
+    def size(self) -> int:
+        """How many symbols and records have a number."""
+        return len(self.symbols) + sum(d.size for d in self.records.values())
+
     # ── single values ──
 
     def code(self, constant: Constant) -> int:

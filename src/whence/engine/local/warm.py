@@ -7,9 +7,11 @@ import time
 import numpy as np
 
 from whence.engine.local.compile import compile_kernels
-from whence.engine.local.kernels import groups, joins, membership
+from whence.engine.local.kernels import groups, joins, live, membership
+from whence.engine.local.kernels.hashing import Ints, Small
 
 _warm = False
+_warm_live = False
 
 
 def prepare_kernels() -> float:
@@ -41,3 +43,55 @@ def prepare_kernels() -> float:
     joins.probe_dense(rows, 0, ints, 0, 0, 0, *lists)
     joins.probe_hashed(rows, 0, ints, ints, ints, ints, small, small, 63, *lists)
     return time.perf_counter() - started
+
+
+def prepare_live_kernels() -> None:
+    """Load what every live view calls, if kernels are compiled already."""
+    global _warm_live
+    if _warm_live or not _warm:
+        return
+    _warm_live = True
+    rows = np.zeros((0, 3), dtype=np.int64)
+    ints = np.zeros(2, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    small = np.zeros(2, dtype=np.int32)
+    flags = np.zeros(2, dtype=np.uint8)
+    table: tuple[Ints, Ints, Ints, Small, Ints, int] = (ints, ints, ints, small, none, 63)
+    moves = (none, none, none, none, rows)
+    live.find_rows(rows, 0, ints, ints, *table, rows, ints)
+    live.fill_rows(rows, 0, 2, ints, ints, small, none, 63)
+    live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, flags, ints, 0)
+    live.revive_rows(none, flags, ints, 0)
+    live.lost_heads(rows, 0, 0, ints, rows, flags, ints, 0)
+    live.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
+    live.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
+    live.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)
+    lists = (ints, ints, small, small, rows)
+    live.probe_group(rows, 0, ints, *lists, flags, False, -1, *moves)
+    live.exists_group(rows, 0, *lists, flags, False, -1, flags)
+    live.mark_joined(
+        rows,
+        0,
+        0,
+        ints,
+        ints,
+        small,
+        small,
+        rows,
+        -1,
+        ints,
+        ints,
+        ints,
+        ints,
+        ints,
+        ints,
+        small,
+        none,
+        63,
+        rows,
+        -1,
+        ints,
+        ints,
+        flags,
+    )
+    live.mark_row(rows, 0, 0, ints, rows, -1, flags)
