@@ -15,7 +15,7 @@ from whence.diagnostics import Diagnostic, Span
 from whence.plan.bodies import Body, columns_of, fixed_columns
 from whence.plan.nodes import Growth, Plan
 from whence.rewrite.terms import names
-from whence.syntax.nodes import Atom, Call, Kind, Record, Rule, Term, Variable, walk
+from whence.syntax.nodes import Atom, Call, Kind, Record, Rule, Term, Variable
 
 _GROWING = frozenset(("+", "-", "*", "^", "cat", "bshl"))
 
@@ -25,7 +25,7 @@ Column: TypeAlias = tuple[str, int]
 def find_growth(relations: Collection[str], bodies: Sequence[Body]) -> list[Growth]:
     """Return what grows freely in relations that are computed together by these rules."""
     recursion = [(b, a) for b in bodies for a in b.atoms if a.relation in relations]
-    if not any(_makes(arg) for body, _ in recursion for arg in body.head):
+    if all(isinstance(arg, Variable) for body, _ in recursion for arg in body.head):
         return []
     free = _free(recursion)
     edges: dict[Column, dict[Column, None]] = {column: {} for column in free}
@@ -39,7 +39,7 @@ def find_growth(relations: Collection[str], bodies: Sequence[Body]) -> list[Grow
                 if name in names(term):
                     target = (body.rule.head.relation, place)
                     edges[source][target] = None
-                    if _makes(term):
+                    if _makes(term, name):
                         made.setdefault((source, target), body.rule)
     growing: dict[Column, Rule] = {}
     for component in _components(edges):
@@ -61,11 +61,18 @@ def find_growth(relations: Collection[str], bodies: Sequence[Body]) -> list[Grow
     return found
 
 
-def _makes(term: Term) -> bool:
-    return any(
-        isinstance(node, Record) or (isinstance(node, Call) and node.functor in _GROWING)
-        for node in walk(term)
-    )
+def _makes(term: Term, name: str) -> bool:
+    """Say whether a value is made of the variable's that may be larger each time."""
+    pending: list[Term] = [] if isinstance(term, Variable) else [term]
+    while pending:
+        match pending.pop():
+            case Variable(name=found) if found == name:
+                return True
+            case Record(items=inside):
+                pending.extend(inside)
+            case Call(functor=functor, args=inside) if functor in _GROWING:
+                pending.extend(inside)
+    return False
 
 
 def _free(recursion: Sequence[tuple[Body, Atom]]) -> set[Column]:
