@@ -23,6 +23,9 @@ _FAR = 2.0
 _MOSTLY = 0.4
 """The share of asked tuples that have to go for asking to be doubtful: then DRed is tried."""
 
+_AFFORDABLE = 4.0
+"""How many times the cost of ranked support a recomputation may take for DRed to be tried."""
+
 _WORTH = 64
 """Tuples asked below which the difference between ranked support and DRed does not matter."""
 
@@ -70,7 +73,9 @@ class Choice:
             seconds if before is None else before + _LEARN * (seconds - before)
         )
         doubtful = work.asked > _WORTH and work.removed > _MOSTLY * work.asked
-        if work.strategy == "ranked" and doubtful and "dred" not in record.seconds:
+        # Where DRed takes out far too much, recomputation has to mend it: that must not be dear.
+        affordable = self.recompute < _AFFORDABLE * seconds
+        if work.strategy == "ranked" and doubtful and affordable and "dred" not in record.seconds:
             record.seconds["dred"] = None
 
     def _record(self, gone: int, new: int) -> _Record:

@@ -32,9 +32,6 @@ from whence.plan.nodes import RulePlan, Stratum
 from whence.syntax.nodes import Rule
 from whence.view.base import StratumWork
 
-_ANY_RANK = (1 << 62) - 1
-"""Above the ranks of all rows that are followed."""
-
 MAX_WAVES = 1000
 """Waves after which a recursion that may never end is evaluated anew, which tells."""
 
@@ -108,16 +105,15 @@ class Rules:
             self._supported = np.zeros(2 * n, dtype=np.uint8)
         flags = self._supported
         flags[:n] = 0
-        k = relation.arity
-        source = np.empty((n, k + 2), dtype=np.int64)
-        source[:, : k + 1] = relation.rows[ids]
-        source[:, k] = relation.ranks(ids) if ranked else _ANY_RANK
-        source[:, k + 1] = np.arange(n)
+        source = np.empty((n, relation.arity + 2), dtype=np.int64)
+        kernels.take_heads(ids, relation.rows, ranked, source)
         for rule in self._by_head.get(name, ()):
             self._push_rows(self._supporting(rule), source)
-            source = source[flags[source[:, k + 1]] == 0]
-            if not source.shape[0]:
+            done = np.count_nonzero(flags[:n])
+            if done == n:
                 break
+            if 2 * (n - done) < source.shape[0]:
+                source = source[flags[source[:, -1]] == 0]
         return flags[:n].view(np.bool_)
 
     def gain(self, deltas: Deltas) -> None:
@@ -191,7 +187,7 @@ class Rules:
         if not self.selected:
             return dict(gone)
         return {
-            name: ids[self.relations[name].rows[ids, -1] <= _ANY_RANK]
+            name: ids[self.relations[name].rows[ids, -1] < kernels.IDLE]
             if name in self.selected
             else ids
             for name, ids in gone.items()

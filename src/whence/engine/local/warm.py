@@ -95,3 +95,4 @@ def prepare_live_kernels() -> None:
         flags,
     )
     live.mark_row(rows, 0, 0, ints, rows, -1, flags)
+    live.take_heads(none, rows, True, rows)

@@ -568,3 +568,15 @@ def mark_row(
         limit = np.uint64(binding[i, below]) if below >= 0 else anyway
         fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
         marks[binding[i, number]] |= np.uint8(fits)
+
+
+@kernel
+def take_heads(ids: Ints, rows: Rows, ranked: bool, out: Rows) -> None:
+    """Copy rows, each followed by the rank that its support must be below, and its number."""
+    k = rows.shape[1] - 1
+    for i in range(ids.shape[0]):
+        r = ids[i]
+        for c in range(k):
+            out[i, c] = rows[r, c]
+        out[i, k] = rows[r, k] & ~IDLE if ranked else np.int64(FOLLOWED)
+        out[i, k + 1] = i
