@@ -21,7 +21,7 @@ from whence.netting import Net, Operation, update_of, work_out
 from whence.rows import distinct, table_of, tuples_of
 from whence.subscription import Publisher
 from whence.syntax.nodes import Program
-from whence.table import Table
+from whence.table import Pinned, Table
 from whence.view.base import Changes, Update
 from whence.view.windows import UNDATED, Contents, Said, Window, Windows
 
@@ -48,7 +48,7 @@ class Committed:
         self._arrivals = 0
         self._adopted: set[str] = set()
         self._columns: dict[str, tuple[Column, ...]] = {}
-        self._pinned: WeakSet[_Pinned] = WeakSet()
+        self._pinned: WeakSet[Pinned] = WeakSet()
         self._untold: list[Changes] = []
         self._recorded = False
         if journal is not None:
@@ -64,23 +64,31 @@ class Committed:
     # ── changes ──
 
     def commit(
-        self, operations: Sequence[Operation], *, note: object = None, lazy: bool = False
-    ) -> Changes:
-        """Commit operations as one batch; `lazy` inserts wait for a view where there is none."""
+        self,
+        operations: Sequence[Operation],
+        done: Callable[[Changes], None],
+        *,
+        note: object = None,
+        lazy: bool = False,
+    ) -> None:
+        """Commit operations as one batch; `lazy` inserts wait for a view where there is none.
+
+        `done` hears of the changes first, and also when a subscriber fails.
+        """
         with self._telling():
             windowed = self.windows.contents
             lazy = lazy and not any(op.relation in windowed or op.times for op in operations)
             if lazy and self.derived.view is None:
-                return self._put(operations)
+                done(self._put(operations))
+                return
             self._live()
             _check_times(self.windows, operations)
             view = self.derived.make_view()
             net, arrivals = work_out(
                 operations, self.columns, windowed, view.matching, self._now(), self._arrivals
             )
-            changes = self._commit(net, note)
+            done(self._commit(net, note))
             self._arrivals = arrivals
-            return changes
 
     def advance(self, event: float | None) -> Changes:
         """Expire what is due at this event time, or by the clock when none is given."""
@@ -106,6 +114,8 @@ class Committed:
         """Give a relation a window; facts that are there count from now on."""
         with self._telling():
             before = dict(self.windows.contents)
+            if relation in before and before[relation].window == window:
+                return
             since = self._now()
             self._set_window(relation, window, since)
 
@@ -135,7 +145,7 @@ class Committed:
             found = derived.complete(relation)
             load: Callable[[], pa.Table] = lambda: found.table(relation, ordered=True)  # noqa: E731
             if found is derived.view:
-                load = _Pinned(load, self.lock)
+                load = Pinned(load, self.lock)
                 self._pinned.add(load)
             return Table(relation, found.size(relation), load)
 
@@ -332,23 +342,6 @@ class Committed:
             net.said[name] = Said(dict(zip(rows, stamps, strict=True)))
         self._commit(net, None)
         self._adopted.update(new)
-
-
-class _Pinned:
-    """A relation as it is now, decoded when somebody looks or before it changes."""
-
-    __slots__ = ("__weakref__", "_load", "_lock", "_table")
-
-    def __init__(self, load: Callable[[], pa.Table], lock: threading.RLock) -> None:
-        self._load = load
-        self._lock = lock
-        self._table: pa.Table | None = None
-
-    def __call__(self) -> pa.Table:
-        with self._lock:
-            if self._table is None:
-                self._table = self._load()
-            return self._table
 
 
 _EMPTY = Record(

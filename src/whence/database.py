@@ -201,7 +201,7 @@ class Database:
         self._refuse_reading()
         return Transaction(
             self._columns,
-            lambda t: self._committed.commit(t.operations, note=t.note),
+            lambda t: self._committed.commit(t.operations, t.done, note=t.note),
             self._begin,
             note,
         )
@@ -340,7 +340,7 @@ class Database:
             add(current)
             return
         commit = self._committed.commit
-        made = Transaction(self._columns, lambda t: commit(t.operations, lazy=lazy))
+        made = Transaction(self._columns, lambda t: commit(t.operations, t.done, lazy=lazy))
         with made:
             add(made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,23 @@ class Table:
             f"<table><caption>{html.escape(self.name)}: {len(self):,} tuple{plural}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
         )
+
+
+class Pinned:
+    """A relation as it is now, decoded when somebody looks or before it changes."""
+
+    __slots__ = ("__weakref__", "_load", "_lock", "_table")
+
+    def __init__(self, load: Callable[[], pa.Table], lock: threading.RLock) -> None:
+        self._load = load
+        self._lock = lock
+        self._table: pa.Table | None = None
+
+    def __call__(self) -> pa.Table:
+        with self._lock:
+            if self._table is None:
+                self._table = self._load()
+            return self._table
 
 
 def _tuples(table: pa.Table) -> Iterator[tuple[Value, ...]]:

@@ -29,7 +29,7 @@ class Transaction:
     def __init__(
         self,
         columns: Callable[[str], tuple[Column, ...]],
-        commit: Callable[[Transaction], Changes],
+        commit: Callable[[Transaction], None],
         begin: Callable[[Transaction | None], None] = lambda _: None,
         note: object = None,
     ) -> None:
@@ -66,6 +66,10 @@ class Transaction:
         """Add an operation whose rows are known to fit."""
         self._check_open()
         self.operations.append(operation)
+
+    def done(self, changes: Changes) -> None:
+        """Take note of what the commit changed."""
+        self._changes = changes
 
     @property
     def changes(self) -> Changes:
@@ -109,7 +113,7 @@ class Transaction:
         self._open = False
         self._begin(None)
         if kind is None:
-            self._changes = self._commit(self)
+            self._commit(self)
 
 
 def key_columns(relation: str, columns: Sequence[Column], key: Key) -> tuple[int, ...]:

@@ -22,12 +22,13 @@ from whence.app.cli.plan import plan
 from whence.app.cli.query import query
 from whence.app.cli.repl import repl
 from whence.app.cli.run import run
+from whence.app.cli.watch import watch
 
-COMMANDS: Final[tuple[Callable[..., None], ...]] = (run, check, fmt, plan, query, repl)
+COMMANDS: Final[tuple[Callable[..., None], ...]] = (run, check, fmt, plan, query, repl, watch)
 
 app = typer.Typer(
     name="whence",
-    help="Datalog in Soufflé's syntax: evaluate, check, format, plan and query programs.",
+    help="Datalog in Soufflé's syntax: evaluate, check, plan, query and watch programs.",
     epilog="Exit codes: 0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, "
     "4 a limit was reached, 130 interrupted.",
     no_args_is_help=True,

@@ -1,0 +1,332 @@
+"""Watching: updates in as they come, committed, and the changes of views out."""
+
+from __future__ import annotations
+
+import signal
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Final, Protocol
+
+from whence.app.sources import Chunk, Place, Source
+from whence.database import Database
+from whence.diagnostics import DataError, Diagnostic, WhenceError
+from whence.facts.schema import columns_of
+from whence.netting import Operation
+from whence.view.base import Changes
+from whence.view.updates import BadLine, Commit, Fact, UpdateParser
+from whence.view.written import Form, write_change, write_commit
+
+SHOWN: Final = 5
+"""How many bad lines are shown one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """When to commit where the input does not say."""
+
+    lines: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """What has been done so far."""
+
+    commits: int = 0
+    updates: int = 0
+    skipped: int = 0
+    started: float = field(default_factory=time.monotonic)
+    latencies: list[float] = field(default_factory=list)
+    """Seconds of the latest commits, from the first look at the batch to the changes printed."""
+
+    def add(self, seconds: float, updates: int) -> None:
+        """Count one commit."""
+        self.commits += 1
+        self.updates += updates
+        if len(self.latencies) >= 10_000:
+            del self.latencies[:5_000]
+        self.latencies.append(seconds)
+
+    def percentile(self, share: float) -> float:
+        """Return the latency that this share of the latest commits stayed below."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+    def summary(self) -> str:
+        """Return the whole in one line."""
+        seconds = time.monotonic() - self.started
+        parts = [
+            f"{_count(self.commits, 'commit')} of {_count(self.updates, 'update')} "
+            f"in {seconds:.1f} s"
+        ]
+        if self.latencies:
+            p50, p99 = self.percentile(0.5) * 1e3, self.percentile(0.99) * 1e3
+            parts.append(f"commit {p50:.2f} ms at the median, {p99:.2f} ms at the 99th percentile")
+        if self.skipped:
+            parts.append(f"{_count(self.skipped, 'line')} skipped")
+        return "; ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+class Display(Protocol):
+    """Somebody who shows what happens."""
+
+    def on_commit(self, changes: Changes, progress: Progress) -> None: ...
+
+
+class Stop:
+    """Signals that end the watching: at once while it waits, else after what it is doing."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._waiting = False
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A signal within this block raises."""
+        self._waiting = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._waiting = False
+
+    def check(self) -> None:
+        """Raise what a signal that came meanwhile asked for."""
+        if self._asked:
+            raise Stopped(self._asked)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        again = self._asked != 0
+        self._asked = number
+        if self._waiting or again:
+            raise Stopped(number)
+
+
+class Stopped(BaseException):
+    """A signal asked to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Take the signals that ask to end, and give them back afterwards."""
+    stop = Stop()
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, stop)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Watch:
+    """Reads updates from a source into a database and writes the changes of relations."""
+
+    def __init__(
+        self,
+        db: Database,
+        source: Source,
+        parser: UpdateParser,
+        *,
+        relations: Sequence[str],
+        write: Callable[[bytes], None],
+        form: Form = "text",
+        batching: Batching | None = None,
+        skip_errors: bool = False,
+        report: Callable[[Diagnostic], None] = lambda _: None,
+        display: Display | None = None,
+        stop: Stop | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.progress = Progress()
+        self._db = db
+        self._source = source
+        self._parser = parser
+        self._relations = relations
+        self._columns = {name: columns_of(db.program, name) for name in relations}
+        self._write = write
+        self._form = form
+        self._batching = batching or Batching()
+        self._skip_errors = skip_errors
+        self._report = report
+        self._display = display
+        self._stop = stop or Stop()
+        self._clock = clock
+        self._pending = _Pending()
+        self._says_commit = False
+
+    def run(self) -> None:
+        """Read until the source ends; what was read last is committed then."""
+        while True:
+            with self._stop.waiting():
+                chunk = self._source.read(self._patience())
+            if chunk is None:
+                self._commit()
+                break
+            self._take(chunk)
+            self._commit_if_due(0)
+            self._expire()
+        if self.progress.skipped:
+            self._report(
+                Diagnostic(
+                    "W0689",
+                    f"skipped {_count(self.progress.skipped, 'bad line')}",
+                    severity="warning",
+                )
+            )
+
+    # ── lines ──
+
+    def _take(self, chunk: Chunk) -> None:
+        parser = self._parser
+        parser.name = chunk.name
+        offset, number = chunk.place.offset, chunk.place.line
+        every = self._batching.lines
+        for raw in chunk.lines:
+            offset += len(raw)
+            number += 1
+            line = raw.decode("utf-8", "surrogateescape")
+            try:
+                found = parser.parse(line)
+            except BadLine as fault:
+                self._refuse(fault, line.rstrip("\r\n"), number)
+                continue
+            if found is None:
+                continue
+            pending = self._pending
+            if isinstance(found, Fact):
+                pending.add(found)
+            pending.place = Place(chunk.place.file, offset, number)
+            pending.last = raw
+            if isinstance(found, Commit):
+                self._says_commit = True
+                self._commit()
+            elif every is not None and pending.count >= every:
+                self._commit_if_due(every)
+        if chunk.ends:
+            self._commit()
+
+    def _refuse(self, fault: BadLine, line: str, number: int) -> None:
+        found = self._parser.diagnose(fault, line, number)
+        if not self._skip_errors:
+            raise DataError(replace(found, hint=found.hint or "`--on-error skip` leaves it out"))
+        self.progress.skipped += 1
+        if self.progress.skipped <= SHOWN:
+            self._report(replace(found, severity="warning"))
+
+    # ── commits ──
+
+    def _patience(self) -> float | None:
+        """Return how long the source may wait before there is something else to do."""
+        due = []
+        if self._pending.count and self._batching.seconds is not None and not self._says_commit:
+            due.append(self._pending.since + self._batching.seconds - time.monotonic())
+        expiry = self._db.next_expiry
+        if expiry is not None:
+            due.append(expiry - self._clock())
+        return max(0.0, min(due)) if due else None
+
+    def _commit_if_due(self, lines: int) -> None:
+        """Commit without being told to, as long as the input never says when to."""
+        if self._says_commit or not self._pending.count:
+            return
+        seconds = self._batching.seconds
+        late = seconds is not None and time.monotonic() >= self._pending.since + seconds
+        if lines or late:
+            self._commit()
+
+    def _commit(self) -> None:
+        pending, self._pending = self._pending, _Pending()
+        if not pending.count:
+            return
+        self._stop.check()
+        started = time.perf_counter()
+        try:
+            with self._db.transaction(note={"place": pending.end().as_json()}) as transaction:
+                for operation in pending.operations():
+                    transaction.add(operation)
+        except WhenceError as error:
+            place = f"{self._parser.name}:{pending.place.line}"
+            note = f"in the transaction that ends at {place}"
+            told = (replace(d, notes=(*d.notes, note)) for d in error.diagnostics)
+            raise type(error)(*told) from None
+        self._print(transaction.changes)
+        self.progress.add(time.perf_counter() - started, pending.count)
+        if self._display is not None:
+            self._display.on_commit(transaction.changes, self.progress)
+
+    def _expire(self) -> None:
+        expiry = self._db.next_expiry
+        if expiry is not None and expiry <= self._clock():
+            started = time.perf_counter()
+            changes = self._db.advance()
+            self._print(changes)
+            if changes:
+                self.progress.add(time.perf_counter() - started, 0)
+            if changes and self._display is not None:
+                self._display.on_commit(changes, self.progress)
+
+    def _print(self, changes: Changes) -> None:
+        parts = [
+            write_change(changes[name], self._columns[name], self._form)
+            for name in self._relations
+            if name in changes
+        ]
+        if parts:
+            self._write(b"".join((*parts, write_commit(self._db.commits, self._form))))
+
+
+class _Pending:
+    """The updates of a transaction that is still to be committed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.since = 0.0
+        self.place = Place()
+        self.last = b""
+        self._runs: dict[str, list[list[Fact]]] = {}
+
+    def add(self, fact: Fact) -> None:
+        """Add an update; those of one relation that do the same are taken together."""
+        if not self.count:
+            self.since = time.monotonic()
+        self.count += 1
+        runs = self._runs.setdefault(fact.relation, [])
+        if runs and fact.sign != "~":
+            before = runs[-1][-1]
+            if before.sign == fact.sign and (before.time is None) == (fact.time is None):
+                runs[-1].append(fact)
+                return
+        runs.append([fact])
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield what was added; the order of relations among each other does not matter."""
+        for relation, runs in self._runs.items():
+            for run in runs:
+                times = tuple([fact.time for fact in run if fact.time is not None])
+                rows = [fact.row for fact in run]
+                yield Operation(run[0].sign, relation, rows, times, run[0].key)
+
+    def end(self) -> Place:
+        """Return the place after the last line."""
+        return replace(self.place, length=len(self.last), checksum=zlib.crc32(self.last))
+
+
+def start_of(note: object) -> Place | None:
+    """Return where to go on after the last commit that the database knows of."""
+    if not isinstance(note, Mapping) or not isinstance(note.get("place"), Mapping):
+        return None
+    return Place(**note["place"])
