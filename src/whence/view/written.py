@@ -1,4 +1,4 @@
-"""Changes written as updates, in text or JSON: what goes first, then what comes."""
+"""Changes written as updates, in text or JSON: what goes, then what comes, each in order."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def _lines(
         lead, end = f"{sign}{relation}(", ").\n"
     if not columns:
         return [f"{lead}{end}".encode() * table.num_rows]
+    if table.num_rows > 1:
+        table = table.sort_by([(name, "ascending") for name in table.column_names])
     wide = pa.large_string()
     out = []
     for offset in range(0, table.num_rows, _ROWS):
