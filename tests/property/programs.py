@@ -350,7 +350,7 @@ class Builder:
         return rules, subsumptions
 
     def fact(self, relations: list[str]) -> Rule:
-        name = self.one([r for r in relations if "Pair" not in self.schema[r]])
+        name = self.one(relations)
         return Rule((Atom(name, tuple(self.constant(t) for t in self.schema[name])),), ())
 
 

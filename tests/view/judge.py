@@ -13,6 +13,7 @@ from pprint import pformat
 import pyarrow as pa
 
 from property.agreement import resolved
+from view.knobs import Settings, turned
 from view.reduce import Facts, Failure, Row, Step, reduce
 from whence.engine import naive
 from whence.engine.local.engine import LocalEngine
@@ -81,9 +82,15 @@ class Judge:
     """Views of one program under the same batches, one by each strategy, and what they must be."""
 
     def __init__(
-        self, program: Program, facts: Facts, strategies: Sequence[str] = STRATEGIES
+        self,
+        program: Program,
+        facts: Facts,
+        strategies: Sequence[str] = STRATEGIES,
+        knobs: Settings | None = None,
     ) -> None:
+        """`knobs` are those that the caller has turned."""
         self.program = program
+        self.knobs = knobs or {}
         self.names = [decl.name for decl in program.relations]
         self.facts = {name: sorted(set(rows), key=repr) for name, rows in facts.items()}
         self.steps: list[Step] = []
@@ -206,14 +213,14 @@ class Reproducible:
                 )
             finally:
                 Reproducible.explaining = True
-            error.add_note(script(reduced, self.strategies))
+            error.add_note(script(reduced, self.strategies, judge.knobs))
 
     def _fails(self, error: Exception) -> Callable[[Failure], bool]:
         """Whether a smaller failure is of the same sort."""
 
         def fails(smaller: Failure) -> bool:
             try:
-                play(smaller, self.strategies)
+                play(smaller, self.strategies, self.judge.knobs)
             except Exception as found:
                 of_definition = [str(e).startswith("the definition") for e in (found, error)]
                 return type(found) is type(error) and len(set(of_definition)) == 1
@@ -222,7 +229,7 @@ class Reproducible:
         return fails
 
 
-def script(failure: Failure, strategies: Sequence[str]) -> str:
+def script(failure: Failure, strategies: Sequence[str], knobs: Settings) -> str:
     """Return a script that plays the batches again; the last one fails."""
     steps = [dict(step) for step in failure.steps]
     return "\n".join(
@@ -232,22 +239,27 @@ def script(failure: Failure, strategies: Sequence[str]) -> str:
             f'PROGRAM = r"""\n{str(failure.program).strip()}\n"""',
             f"FACTS = {pformat({n: rows for n, rows in failure.facts.items() if rows})}",
             f"BATCHES = {pformat(steps)}",
-            f"replay(PROGRAM, FACTS, BATCHES, {tuple(strategies)!r})",
+            f"replay(PROGRAM, FACTS, BATCHES, {tuple(strategies)!r}, {dict(knobs)!r})",
         ]
     )
 
 
 def replay(
-    program: str, facts: Facts, steps: Sequence[Step], strategies: Sequence[str] = STRATEGIES
+    program: str,
+    facts: Facts,
+    steps: Sequence[Step],
+    strategies: Sequence[str] = STRATEGIES,
+    knobs: Settings | None = None,
 ) -> Judge:
     """Play batches through the judge."""
-    return play(Failure(parse(program), facts, steps), strategies)
+    return play(Failure(parse(program), facts, steps), strategies, knobs or {})
 
 
-def play(failure: Failure, strategies: Sequence[str]) -> Judge:
+def play(failure: Failure, strategies: Sequence[str], knobs: Settings) -> Judge:
     """Play a failure again."""
-    judge = Judge(failure.program, failure.facts, strategies)
-    for step in failure.steps:
-        judge.apply(step)
-    judge.check_again()
-    return judge
+    with turned(knobs):
+        judge = Judge(failure.program, failure.facts, strategies, knobs)
+        for step in failure.steps:
+            judge.apply(step)
+        judge.check_again()
+        return judge

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from hypothesis.stateful import (
 
 from property.programs import INPUTS, Case, Features, cases
 from view.judge import Judge
+from view.knobs import KNOBS, turned
 from view.reduce import Row
 from whence.syntax.nodes import Program
 from whence.view.base import STRATEGIES
@@ -47,10 +49,15 @@ class LiveViews(RuleBasedStateMachine):
 
     strategies: Sequence[str] = STRATEGIES
 
-    @initialize(case=cases(PROGRAMS))
-    def begin(self, case: Case) -> None:
+    @initialize(
+        case=cases(PROGRAMS),
+        knobs=st.fixed_dictionaries({name: st.sampled_from(v) for name, v in KNOBS.items()}),
+    )
+    def begin(self, case: Case, knobs: dict[str, int]) -> None:
         """Views of a random program over some facts."""
-        self.judge = Judge(case.program, case.facts, self.strategies)
+        self.turned = ExitStack()
+        self.turned.enter_context(turned(knobs))
+        self.judge = Judge(case.program, case.facts, self.strategies, knobs)
         self.gone: list[tuple[str, Row]] = []
 
     # ── batches ──
@@ -99,6 +106,8 @@ class LiveViews(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "judge"):
             self.judge.check_again()
+        if hasattr(self, "turned"):
+            self.turned.close()
 
     # ── their parts ──
 

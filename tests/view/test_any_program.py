@@ -16,21 +16,9 @@ EXAMPLES = int(os.environ.get("WHENCE_EXAMPLES", "300"))
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows go through rules a few at a time, so that every loop over chunks is taken."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("whence.") and hasattr(module, "CHUNK"):
-            monkeypatch.setattr(module, "CHUNK", 3)
-
-
 def test_views_of_any_program_stay_exact() -> None:
     compile_kernels()
     play(12, 5)
-
-
-def test_views_of_any_program_stay_exact_in_small_chunks(small_chunks: None) -> None:
-    play(4, 5)
 
 
 def in_interpreted_kernels(examples: int) -> None:
@@ -51,11 +39,6 @@ def test_views_of_any_program_stay_exact_in_interpreted_kernels() -> None:
 def test_views_of_many_programs_stay_exact() -> None:
     compile_kernels()
     play(EXAMPLES, 10)
-
-
-@pytest.mark.slow
-def test_views_of_many_programs_stay_exact_in_small_chunks(small_chunks: None) -> None:
-    play(EXAMPLES // 4, 8)
 
 
 @pytest.mark.slow
