@@ -196,6 +196,30 @@ def test_costs_alone_do_not_mind_a_cycle_that_costs_nothing() -> None:
         len(db["best"])
 
 
+SAFEST = VECTOR.replace("min k", "max k")
+
+
+def safest(edges: list[tuple[int, int, float]]) -> Database:
+    db = Database(limits=Limits(max_tuples=1_000_000))
+    db.load(program("float", STEPS[3], "[x, v]") + SAFEST)
+    db.insert("e", edges)
+    return db
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.0, 1.0), (2.0, 0.25, 2.0)])
+def test_products_that_come_back_are_stopped(factors: tuple[float, float, float]) -> None:
+    a, b, c = factors
+    with pytest.raises(DataError, match="W0708"):
+        len(safest([(0, 1, a), (1, 2, b), (2, 0, c), (2, 3, 0.5)])["best"])
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("factors", [(0.5, 1.0, 1.0), (0.7, 0.7, 0.7), (3.0, 1.0, 0.3)])
+def test_products_that_lose_are_not_stopped(factors: tuple[float, float, float]) -> None:
+    a, b, c = factors
+    assert len(safest([(0, 1, a), (1, 2, b), (2, 0, c), (2, 3, 0.5)])["best"]) >= 12
+
+
 def test_one_costly_link_on_each_cycle_is_enough() -> None:
     db = best(VECTOR, [(0, 1, 0), (1, 2, 0), (2, 0, 1), (2, 3, 0)])
     assert len(db["best"]) == 12

@@ -119,6 +119,27 @@ def test_a_goal_finds_its_best_paths(graph: list[Link], cheapest: str, data: st.
     assert set(found) == {row for row in expected(graph)["cheapest"] if row[0] == start}
 
 
+SAFEST = """
+.type Path = [head: symbol, tail: Path]
+.decl link(x: symbol, y: symbol, r: float)
+.decl path(x: symbol, y: symbol, p: Path, r: float)
+path(x, y, [x, [y, nil]], r) :- link(x, y, r).
+path(x, y, [x, p], r * s) :- link(x, z, r), path(z, y, p, s).
+.decl safest(x: symbol, y: symbol, p: Path, r: float)
+safest(x, y, p, r) :- path(x, y, p, r), r = max k : { path(x, y, _, k) }.
+"""
+
+
+@quick
+@given(links())
+def test_the_safest_paths_of_a_cyclic_graph_are_found(graph: list[Link]) -> None:
+    # A cost of c is a reliability of 1 / 2^c, so products are exact.
+    db = Database()
+    db.load(SAFEST)
+    db.insert("link", [(x, y, 0.5**c) for x, y, c in graph])
+    assert set(db["safest"]) == {(x, y, p, 0.5**c) for x, y, p, c in expected(graph)["cheapest"]}
+
+
 @quick
 @given(links(), st.data())
 def test_best_paths_follow_links_that_come_and_go(graph: list[Link], data: st.DataObject) -> None:

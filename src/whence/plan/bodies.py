@@ -140,3 +140,14 @@ def used_columns(atom: Atom, used: Iterable[str]) -> set[int]:
         for column, arg in enumerate(atom.args)
         if isinstance(arg, Variable) and arg.name in wanted
     }
+
+
+def known_name(relation: str) -> str:
+    """Return the name by which people know a relation that passes made of another.
+
+    >>> known_name("@bf_path"), known_name("@magic_bf_path"), known_name("path")
+    ('path', 'path', 'path')
+    """
+    if not relation.startswith("@"):
+        return relation
+    return relation.removeprefix("@magic_").partition("_")[2] or relation

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from whence.analysis.strata import components
 from whence.diagnostics import Diagnostic, Span
-from whence.plan.bodies import Body, columns_of, fixed_columns
+from whence.plan.bodies import Body, columns_of, fixed_columns, known_name
 from whence.plan.nodes import Growth, Plan
 from whence.rewrite.terms import names
 from whence.syntax.nodes import Atom, Call, Kind, Record, Rule, Term, Variable
@@ -52,12 +52,12 @@ def find_growth(relations: Collection[str], bodies: Sequence[Body]) -> list[Grow
         columns = sorted(c for name, c in reached if name == relation)
         rules = [rule for (name, _), rule in growing.items() if name == relation]
         if columns and rules:
-            certain = (
-                tuple(c for c in columns if _is_certain(c, set(columns), recursion))
-                if len(relations) == 1
-                else ()
-            )
-            found.append(Growth(relation, tuple(columns), certain, _span(rules[0])))
+            ways = {c: _ways(c, set(columns), recursion) for c in columns}
+            if len(relations) > 1:
+                ways = {}
+            certain = tuple(c for c, way in ways.items() if way in ("record", "sum", "text"))
+            scaled = tuple(c for c, way in ways.items() if way == "product")
+            found.append(Growth(relation, tuple(columns), certain, scaled, _span(rules[0])))
     return found
 
 
@@ -118,22 +118,24 @@ def _reached(
     return found
 
 
-def _is_certain(column: int, free: set[int], recursion: Sequence[tuple[Body, Atom]]) -> bool:
-    """Say whether each rule hands the column on, or puts it into a record, a sum or a text.
+def _ways(column: int, free: set[int], recursion: Sequence[tuple[Body, Atom]]) -> str | None:
+    """Say what rules do to the column beside handing it on, if all do the same.
 
-    Then the way round a cycle either leaves every value of the column alone or none.
+    They put it into a record, a text, a sum or a product, with what does not depend on the row
+    that it came from.
     """
     ways: set[str] = set()
     for body, atom in recursion:
         own = {name for name, c in columns_of(atom).items() if c in free}
         source = atom.args[column]
         if not isinstance(source, Variable):
-            return False
+            return None
         way = _way(body.head[column], source.name, own - {source.name})
         if way is None:
-            return False
+            return None
         ways.add(way)
-    return len(ways - {"same"}) == 1
+    ways.discard("same")
+    return ways.pop() if len(ways) == 1 else None
 
 
 def _way(term: Term, name: str, others: Collection[str]) -> str | None:
@@ -149,12 +151,20 @@ def _way(term: Term, name: str, others: Collection[str]) -> str | None:
         rest = names(*(arg for arg in term.args if arg is not inside[0])) if inside else {}
         if len(inside) != 1 or not rest.keys().isdisjoint(others):
             return None
-        text = term.functor == "cat" or (term.functor == "+" and term.kind is Kind.SYMBOL)
-        number = term.functor == "+" or (term.functor == "-" and inside[0] is term.args[0])
-        if not text and not number:
+        match term.functor:
+            case "cat":
+                found = "text"
+            case "+":
+                found = "text" if term.kind is Kind.SYMBOL else "sum"
+            case "-" if inside[0] is term.args[0]:
+                found = "sum"
+            case "*":
+                found = "product"
+            case _:
+                return None
+        if way not in (None, found):
             return None
-        way = "text" if text else "sum"
-        term = inside[0]
+        way, term = found, inside[0]
     return way if term.name == name else None
 
 
@@ -178,25 +188,28 @@ def growth_warnings(plan: Plan) -> list[Diagnostic]:
     """Warn of each recursion that may never end, because no selection keeps it within bounds."""
     refusals = dict(plan.refusals)
     found: list[Diagnostic] = []
+    limited = {d.relation for d in plan.program.directives if d.action == "limitsize"}
     for stratum in plan.strata:
         selections = dict(stratum.selections)
         for growth in stratum.growths:
             name = growth.relation
+            if name in limited:
+                continue
             keys = [set(s.key) for s in selections.get(name, ())]
             if keys and all(key.isdisjoint(growth.free) for key in keys):
                 continue
             attributes = [a.name for a in plan.program.relation(name).attributes]
             columns = ", ".join(f"`{attributes[c]}`" for c in growth.free)
-            why = refusals.get(name)
+            why, shown = refusals.get(name), known_name(name)
             found.append(
                 Diagnostic(
                     "W0910",
-                    f"the recursion of `{name}` may never end",
+                    f"the recursion of `{shown}` may never end",
                     growth.span,
                     f"nothing bounds {columns}",
                     notes=(why.message,) if why is not None else (),
                     hint=f"bound {columns} by a test, "
-                    f"or read `{name}` only through the `min` or `max` of a column",
+                    f"or read `{shown}` only through the `min` or `max` of a column",
                     severity="warning",
                 )
             )

@@ -179,13 +179,15 @@ class Positive:
 class Growth:
     """Columns of a recursive relation that grow with each round while nothing tests them.
 
-    `free` are the columns on which no rule of the recursion depends. Those of `certain` are among
-    them: once round a cycle, a value there is another one, and so on for ever.
+    `free` are the columns on which no rule of the recursion depends. Of these, the way round a
+    cycle changes every value of a column of `certain` or none; and multiplies every value of a
+    column of `scaled` by the same.
     """
 
     relation: str
     free: tuple[int, ...]
     certain: tuple[int, ...]
+    scaled: tuple[int, ...]
     span: Span
 
 

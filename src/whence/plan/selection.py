@@ -22,7 +22,14 @@ from dataclasses import dataclass, field, replace
 from whence.analysis.kinds import relation_kinds
 from whence.analysis.strata import strata
 from whence.diagnostics import NOWHERE, Diagnostic, Span
-from whence.plan.bodies import Body, columns_of, fixed_columns, read_body, used_columns
+from whence.plan.bodies import (
+    Body,
+    columns_of,
+    fixed_columns,
+    known_name,
+    read_body,
+    used_columns,
+)
 from whence.plan.certificates import Certificates, certified, read_aggregate
 from whence.plan.monotone import ORDERED, Flow, flow, passes_better
 from whence.plan.nodes import Growth, Positive, Selection
@@ -375,7 +382,7 @@ def _without_implied(best: Mapping[Selection, bool]) -> tuple[Selection, ...]:
 
 def _shown(name: str) -> str:
     """Return the name of a relation; those that passes make are not the user's."""
-    return "an aggregate" if name.startswith("@agg") else f"`{name.rpartition('@')[2]}`"
+    return "an aggregate" if name.startswith("@agg") else f"`{known_name(name)}`"
 
 
 def _asked(name: str, span: Span = NOWHERE) -> Diagnostic:

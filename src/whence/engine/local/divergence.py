@@ -9,7 +9,8 @@ made longer, or the same amount is added. If that changed the row once, every ro
 With aggregate selection only the best rows of a group are followed. A cycle round which the
 selected value becomes better has no best row. If it stays the same, and ties are kept, go round
 with the best row of the group: each row on the way is best, because a better one would come back
-better than the best. So all of them are followed, and there is no end either.
+better than the best. So all of them are followed, and there is no end either. (A float that is
+too small to change a sum counts as zero.)
 
 Such chains are looked for by walking from new rows, now and then. What is not found, goes on.
 """
@@ -26,6 +27,7 @@ from whence.engine.local.operators import Chunks
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Scope, compile_plan
 from whence.engine.local.selection import Followed, order_of
+from whence.plan.bodies import known_name
 from whence.plan.nodes import Growth, RulePlan, Selection
 from whence.syntax.nodes import Kind, RelationDecl
 
@@ -104,8 +106,10 @@ class Watch:
                 return step + 1
             row = children[int(self._random.integers(children.shape[0]))]
             rest = tuple(row[self._rest].tolist())
-            if rest in seen and self._goes_on(path[seen[rest]], row):
-                raise self._error(np.array([*path[seen[rest] :], row]))
+            if rest in seen:
+                cycle = np.array([*path[seen[rest] :], row])
+                if self._goes_on(cycle):
+                    raise self._error(cycle)
             seen[rest] = len(path)
             path.append(row)
         return steps
@@ -122,12 +126,13 @@ class Watch:
             rows = rows[self._reads.selector.as_good(rows)]
         return rows
 
-    def _goes_on(self, before: Ints, after: Ints) -> bool:
+    def _goes_on(self, cycle: Rows) -> bool:
         """Say whether the way from one row to another of equal rest can be gone for ever."""
+        before, after = cycle[0], cycle[-1]
         if not any(self._changes(c, before[c], after[c]) for c in self._growth.certain):
             return False
         return not self._selections or any(
-            self._no_worse(selection, before, after) for selection in self._selections
+            self._no_worse(selection, cycle) for selection in self._selections
         )
 
     def _changes(self, column: int, before: np.int64, after: np.int64) -> bool:
@@ -143,19 +148,35 @@ class Watch:
             return abs(int(after) - int(before)) < _FAR
         return True
 
-    def _no_worse(self, selection: Selection, before: Ints, after: Ints) -> bool:
-        free, value = self._growth.free, selection.value
-        if not set(selection.key).isdisjoint(free):
+    def _no_worse(self, selection: Selection, cycle: Rows) -> bool:
+        growth, value = self._growth, selection.value
+        if not set(selection.key).isdisjoint(growth.free):
             return False
-        if value in free and value not in self._growth.certain:
+        codes = np.ascontiguousarray(cycle[:, value])
+        if value in growth.scaled:
+            return selection.ties and self._keeps_all(value, codes)
+        if value in growth.free and value not in growth.certain:
             return False
-        first, second = order_of(np.array([before[value], after[value]]), selection)
-        return bool(second < first or (second == first and selection.ties))
+        first, *_, last = order_of(codes, selection)
+        return bool(last < first or (last == first and selection.ties))
+
+    def _keeps_all(self, column: int, codes: Ints) -> bool:
+        """Say whether factors that gave the first value back would do so with any other.
+
+        Those of numbers are above zero, so each is one. Floats have been multiplied by powers of
+        two, which is exact, if their fractions are all the same.
+        """
+        if codes[0] != codes[-1] or codes[0] == 0:
+            return False
+        if self._kinds[column] is not Kind.FLOAT:
+            return True
+        values = codes.view(np.float64)
+        return bool(np.isfinite(values).all() and np.unique(np.frexp(values)[0]).size == 1)
 
     def _error(self, path: Rows) -> WhenceError:
         names = [a.name for a in self._decl.attributes]
-        relation = self._decl.name
-        rows = self._show(relation, path[: _SHOWN + 1])
+        rows = self._show(self._decl.name, path[: _SHOWN + 1])
+        relation = known_name(self._decl.name)
         shown = ["(" + ", ".join(str(row[c]) for c in self._rest) + ")" for row in rows]
         if len(path) > len(rows):
             shown.append("…")
@@ -176,9 +197,7 @@ class Watch:
                     hint=f"bound {columns} by a test{best if rest else ''}",
                 )
             )
-        listed = dict.fromkeys(
-            names[s.value] for s in self._selections if self._no_worse(s, path[0], path[-1])
-        )
+        listed = dict.fromkeys(names[s.value] for s in self._selections if self._no_worse(s, path))
         values = ", ".join(f"`{name}`" for name in listed)
         return DataError(
             Diagnostic(
