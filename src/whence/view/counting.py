@@ -101,6 +101,7 @@ class Counts:
         there = relation.rows[ids, -1] >= 0
         was = relation.was[ids] == 0
         delta = Delta(ids[there & ~was], ids[was & ~there])
+        relation.sync(ids)
         relation.dead[delta.came] = 0
         relation.dead[delta.went] = 1
         relation.alive_rows += delta.came.shape[0] - delta.went.shape[0]

@@ -249,14 +249,14 @@ class Rules:
         name = rule.head.relation
         relation = self.relations[name]
         premises = max(width - relation.arity, 0)
-        at: Ints = np.empty(CHUNK, dtype=np.int64)
+        at, ranks = (np.empty(CHUNK, dtype=np.int64) for _ in range(2))
 
         def sink(cand: Rows, n: int) -> None:
-            rows, have = relation.rows, self._found[name]
+            have = self._found[name]
             out = self._lost[name] = grown(self._lost[name], have, have + n)
-            kernels.find_rows(cand, n, relation.slots, relation.consts, *relation.table, rows, at)
+            relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
             self._found[name] = kernels.lost_heads(
-                cand, n, premises, at, rows, relation.seen, out, have
+                cand, n, premises, relation.arity, at, ranks, relation.seen, out, have
             )
 
         return sink

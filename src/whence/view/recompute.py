@@ -107,4 +107,5 @@ def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:
     # Every tuple was dead, so all are pending, in order.
     ids = relation.wave()
     relation.rows[ids, relation.arity] = rank
+    relation.sync(ids)
     return Delta(ids[relation.was[ids] != 0], before[relation.dead[before] != 0])

@@ -15,7 +15,7 @@ import numpy as np
 from whence.engine.local.buffers import advise_huge, grown, reserve
 from whence.engine.local.index import Index
 from whence.engine.local.kernels import live as kernels
-from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
+from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.kernels.membership import bounds
 from whence.engine.local.membership import MAX_LOAD, Box, table_bits
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows, with_headroom
@@ -25,13 +25,13 @@ from whence.plan.nodes import Selection
 _DENSE_FLOOR = 1 << 20
 """Entries of a dense table that are taken however few the rows are."""
 
-_DENSE_PER_ROW = 8
+_DENSE_PER_ROW = 4
 """Beyond the floor a dense table may have so many entries a row: it is far quicker than hashing."""
 
 COMPACT_FLOOR = 4096
 """Rows that may be dead however few are alive."""
 
-_NO_SMALL: Small = np.zeros(0, dtype=np.int32)
+_NO_CELLS: Rows = np.zeros((0, 2), dtype=np.int64)
 NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
@@ -81,6 +81,7 @@ class LiveRelation(Relation):
         assert self.selector is not None
         alive = self.dead[: self.size] == 0
         self.rows[: self.size, self.arity][alive] |= kernels.IDLE
+        self.sync(np.flatnonzero(alive))
         self.follow(self.selector.rebuild())
 
     def _clear(self) -> None:
@@ -91,7 +92,7 @@ class LiveRelation(Relation):
         self.size = self.old = self.mark = 0
         self.alive_rows = 0
         self.box = Box.around(self.consts, self.consts)
-        self.dense: Small = _NO_SMALL
+        self.dense: Rows = _NO_CELLS
         self.hashed: Ints = NONE
         self.shift = 63
         self.pending: Ints = np.empty(16, dtype=np.int64)
@@ -103,7 +104,7 @@ class LiveRelation(Relation):
     # ── rows of tuples ──
 
     @property
-    def table(self) -> tuple[Ints, Ints, Ints, Small, Ints, int]:
+    def table(self) -> tuple[Ints, Ints, Ints, Rows, Ints, int]:
         """What kernels need to find the row of a tuple."""
         b = self.box
         return b.lo, b.span, b.stride, self.dense, self.hashed, self.shift
@@ -199,6 +200,7 @@ class LiveRelation(Relation):
             if self.selector is not None:
                 rank += int(kernels.IDLE)
             self.rows[ids, self.arity] = np.arange(rank, rank + ids.shape[0])
+            self.sync(ids)
             self.alive_rows += ids.shape[0]
             self._enter()
         return ids
@@ -207,17 +209,37 @@ class LiveRelation(Relation):
         """Take rows that are there out."""
         self.dead[rows] = 1
         self.rows[rows, self.arity] = -1
+        self.sync(rows)
         self.alive_rows -= rows.shape[0]
 
     def bury_all(self) -> None:
         """Take all rows out, also those that are pending."""
         self.dead[: self.size] = 1
         self.rows[: self.size, self.arity] = -1
+        self.dense[:, 1] = -1
         self.alive_rows = self.waiting = 0
 
     def follow(self, ids: Ints) -> None:
         """Let the recursion see these rows, which were idle."""
         self.rows[ids, self.arity] &= ~kernels.IDLE
+        self.sync(ids)
+
+    def sync(self, ids: Ints) -> None:
+        """Let the dense table know the ranks of these rows."""
+        if self.dense.shape[0]:
+            kernels.sync_ranks(ids, self.box.lo, self.box.stride, self.dense, self.rows)
+
+    def find_ranks(
+        self, binding: Rows, n: int, key: tuple[Ints, Ints], at: Ints, out: Ints
+    ) -> None:
+        """Write the row and the rank of each tuple, given by slots and constants."""
+        slots, consts = key
+        if not self.dense.shape[0]:
+            kernels.find_rows(binding, n, slots, consts, *self.table, self.rows, at)
+        b = self.box
+        kernels.find_ranks(
+            binding, n, slots, consts, b.lo, b.span, b.stride, self.dense, self.rows, at, out
+        )
 
     def ranks(self, ids: Ints) -> Ints:
         """Return the ranks of rows, followed or idle."""
@@ -306,11 +328,11 @@ class LiveRelation(Relation):
         room = max(1024, 2 * self.size, self.size + end - begin)
         if box.volume <= max(_DENSE_FLOOR, _DENSE_PER_ROW * room):
             self.box = box
-            self.dense, self.hashed = reserve(box.volume, np.int32), NONE
+            self.dense, self.hashed = reserve((box.volume, 2), np.int64), NONE
             advise_huge(self.dense)
         else:
             bits = table_bits(room)
-            self.dense, self.hashed = _NO_SMALL, reserve(1 << bits, np.int64)
+            self.dense, self.hashed = _NO_CELLS, reserve(1 << bits, np.int64)
             self.shift = 64 - bits
             advise_huge(self.hashed)
         kernels.fill_rows(

@@ -83,14 +83,14 @@ def _marking(
     assert isinstance(look, Exists)
     relation = _live(look, scope)
     below = limit_slot(look, slots)
-    at: Ints = np.empty(CHUNK, dtype=np.int64)
+    ranks: Ints = np.empty(CHUNK, dtype=np.int64)
     if len(steps) == 1:
-        key_slots, consts = in_order(KeySlots(look, slots, scope.code))
+        named = in_order(KeySlots(look, slots, scope.code))
+        at: Ints = np.empty(CHUNK, dtype=np.int64)
 
         def mark(binding: Rows, n: int) -> None:
-            rows = relation.rows
-            kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
-            kernels.mark_row(binding, n, slots[number], at, rows, below, marks())
+            relation.find_ranks(binding, n, named, at, ranks)
+            kernels.mark_row(binding, n, slots[number], ranks, below, marks())
             scope.guard.work += n
 
         return mark
@@ -131,7 +131,7 @@ def _marking(
             relation.rows,
             below,
             active,
-            at,
+            ranks,
             marks(),
         )
         scope.guard.work += n

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.engine.local.compile import compile_kernels
 from whence.engine.local.kernels import groups, joins, live, membership
-from whence.engine.local.kernels.hashing import Ints, Small
+from whence.engine.local.kernels.hashing import Ints, Rows
 
 _warm = False
 _warm_live = False
@@ -56,13 +56,16 @@ def prepare_live_kernels() -> None:
     none = np.zeros(0, dtype=np.int64)
     small = np.zeros(2, dtype=np.int32)
     flags = np.zeros(2, dtype=np.uint8)
-    table: tuple[Ints, Ints, Ints, Small, Ints, int] = (ints, ints, ints, small, none, 63)
+    cells = np.zeros((1, 2), dtype=np.int64)
+    table: tuple[Ints, Ints, Ints, Rows, Ints, int] = (ints, ints, ints, cells, none, 63)
     moves = (none, none, none, none, rows)
     live.find_rows(rows, 0, ints, ints, *table, rows, ints)
-    live.fill_rows(rows, 0, 2, ints, ints, small, none, 63)
+    live.fill_rows(rows, 0, 2, ints, ints, cells, none, 63)
     live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, flags, ints, 0)
     live.revive_rows(none, flags, ints, 0)
-    live.lost_heads(rows, 0, 0, ints, rows, flags, ints, 0)
+    live.find_ranks(rows, 0, ints, ints, ints, ints, ints, cells, rows, ints, ints)
+    live.sync_ranks(none, ints, ints, cells, rows)
+    live.lost_heads(rows, 0, 0, 2, ints, ints, flags, ints, 0)
     live.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
     live.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
     live.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)
@@ -85,7 +88,7 @@ def prepare_live_kernels() -> None:
         ints,
         ints,
         ints,
-        small,
+        cells,
         none,
         63,
         rows,
@@ -94,5 +97,5 @@ def prepare_live_kernels() -> None:
         ints,
         flags,
     )
-    live.mark_row(rows, 0, 0, ints, rows, -1, flags)
+    live.mark_row(rows, 0, 0, ints, -1, flags)
     live.take_heads(none, rows, True, rows)

@@ -1,8 +1,9 @@
 """Relations whose tuples come and go: the row of a tuple, its rank, and joins that look at both.
 
 The last column of such rows is the rank, negative for a row that is not there now, so that one
-look tells both. A tuple's row is found in a dense table over the box of all tuples, or, where that
-would be too large, in a hash table of row numbers; one of the two tables is empty.
+look tells both. A tuple's row is found in a dense table over the box of all tuples, which holds the
+rank as well, or, where that would be too large, in a hash table of row numbers; one of the two is
+empty.
 
 Looking tuples up waits for memory, so the rows of all bindings are found first and looked at in a
 second loop: both have iterations that do not depend on each other, and their misses overlap.
@@ -43,7 +44,7 @@ def find_rows(
     lo: Ints,
     span: Ints,
     stride: Ints,
-    dense: Small,
+    dense: Rows,
     hashed: Ints,
     shift: int,
     rows: Rows,
@@ -59,7 +60,7 @@ def find_rows(
                 d = (cand[i, slots[c]] if slots[c] >= 0 else consts[c]) - lo[c]
                 inside &= np.uint8(np.uint64(d) < np.uint64(span[c]))
                 key += d * stride[c]
-            out[i] = np.int64(dense[key]) - np.int64(1) if inside else np.int64(-1)
+            out[i] = dense[key, 0] - np.int64(1) if inside else np.int64(-1)
         return
     if hashed.shape[0] == 0:
         out[:n] = -1
@@ -98,7 +99,7 @@ def fill_rows(
     k: int,
     lo: Ints,
     stride: Ints,
-    dense: Small,
+    dense: Rows,
     hashed: Ints,
     shift: int,
 ) -> None:
@@ -108,7 +109,8 @@ def fill_rows(
             key = np.int64(0)
             for c in range(k):
                 key += (rows[i, c] - lo[c]) * stride[c]
-            dense[key] = i + 1
+            dense[key, 0] = i + 1
+            dense[key, 1] = rows[i, k]
         return
     mask = hashed.shape[0] - 1
     for i in range(size):
@@ -130,7 +132,7 @@ def admit_rows(
     lo: Ints,
     span: Ints,
     stride: Ints,
-    dense: Small,
+    dense: Rows,
     hashed: Ints,
     shift: int,
     room: int,
@@ -162,7 +164,7 @@ def admit_rows(
                 key += d * stride[c]
             if not inside:
                 return i, size, waiting
-            r = np.int64(dense[key]) - np.int64(1)
+            r = dense[key, 0] - np.int64(1)
         else:
             h = GOLDEN
             for c in range(k):
@@ -190,7 +192,8 @@ def admit_rows(
                 continue
         else:
             if dense.shape[0] > 0:
-                dense[key] = size + 1
+                dense[key, 0] = size + 1
+                dense[key, 1] = -1
             else:
                 if size == last:
                     return i, size, waiting
@@ -221,12 +224,64 @@ def revive_rows(ids: Ints, dead: Flags, pending: Ints, waiting: int) -> int:
 
 
 @kernel
+def find_ranks(
+    cand: Rows,
+    n: int,
+    slots: Ints,
+    consts: Ints,
+    lo: Ints,
+    span: Ints,
+    stride: Ints,
+    dense: Rows,
+    rows: Rows,
+    at: Ints,
+    ranks: Ints,
+) -> None:
+    """Write the row and the rank of each tuple, -1 for both where it is not there.
+
+    With no dense table the rows are in `at` already.
+    """
+    k = slots.shape[0]
+    if dense.shape[0] == 0:
+        last = rows.shape[1] - 1
+        for i in range(n):
+            r = at[i]
+            rank = rows[max(r, 0), last]
+            ranks[i] = rank if r >= 0 else np.int64(-1)
+        return
+    for i in range(n):
+        key = np.int64(0)
+        inside = np.uint8(1)
+        for c in range(k):
+            d = (cand[i, slots[c]] if slots[c] >= 0 else consts[c]) - lo[c]
+            inside &= np.uint8(np.uint64(d) < np.uint64(span[c]))
+            key += d * stride[c]
+        key = key if inside else np.int64(0)
+        there = inside and dense[key, 0] > 0
+        at[i] = dense[key, 0] - np.int64(1) if there else np.int64(-1)
+        ranks[i] = dense[key, 1] if there else np.int64(-1)
+
+
+@kernel
+def sync_ranks(ids: Ints, lo: Ints, stride: Ints, dense: Rows, rows: Rows) -> None:
+    """Copy the ranks of rows into the dense table."""
+    k = rows.shape[1] - 1
+    for i in range(ids.shape[0]):
+        r = ids[i]
+        key = np.int64(0)
+        for c in range(k):
+            key += (rows[r, c] - lo[c]) * stride[c]
+        dense[key, 1] = rows[r, k]
+
+
+@kernel
 def lost_heads(
     cand: Rows,
     n: int,
     premises: int,
+    k: int,
     at: Ints,
-    rows: Rows,
+    ranks: Ints,
     seen: Flags,
     out: Ints,
     m: int,
@@ -236,19 +291,14 @@ def lost_heads(
     A candidate is a head followed by the ranks of the instance's premises: it supported the
     head only if all of them are below the head's.
     """
-    k = rows.shape[1] - 1
     for i in range(n):
-        r = at[i]
-        if r < 0:
-            continue
-        rank = rows[r, k]
-        supported = rank >= 0
-        rank &= ~IDLE
+        supported = ranks[i] >= 0
+        rank = ranks[i] & ~IDLE
         for p in range(k, k + premises):
             supported &= cand[i, p] < rank
-        if supported and seen[r] == 0:
-            seen[r] = 1
-            out[m] = r
+        if supported and seen[at[i]] == 0:
+            seen[at[i]] = 1
+            out[m] = at[i]
             m += 1
     return m
 
@@ -464,13 +514,13 @@ def mark_joined(
     lo: Ints,
     span: Ints,
     stride: Ints,
-    dense: Small,
+    dense: Rows,
     hashed: Ints,
     shift: int,
     rows: Rows,
     below: int,
     active: Ints,
-    at: Ints,
+    ranks: Ints,
     marks: Flags,
 ) -> None:
     """Mark the numbers of the bindings that join with a row of one relation and one of another.
@@ -497,7 +547,7 @@ def mark_joined(
             f = pool[start[groups[i]] + turn]
             limit = np.uint64(binding[i, first_below]) if first_below >= 0 else first_anyway
             there = np.uint64(first_rows[f, first_last]) < limit
-            found = np.int64(-1)
+            rank = np.int64(-1)
             if dense.shape[0] > 0:
                 key = np.int64(0)
                 for c in range(k):
@@ -509,8 +559,8 @@ def mark_joined(
                     d = v - lo[c]
                     there &= np.uint64(d) < np.uint64(span[c])
                     key += d * stride[c]
-                if there:
-                    found = np.int64(dense[key]) - np.int64(1)
+                if there and dense[key, 0] > 0:
+                    rank = dense[key, 1]
             elif there and hashed.shape[0] > 0:
                 h = GOLDEN
                 for c in range(k):
@@ -538,18 +588,17 @@ def mark_joined(
                             )
                             same &= rows[q, c] == v
                         if same:
-                            found = q
+                            rank = rows[q, last]
                             break
                     slot = (slot + 1) & mask
-            at[a] = found
+            ranks[a] = rank
         turn += 1
         still = 0
         for a in range(left):
             i = active[a]
-            r = at[a]
             limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             # No branch on what was just fetched: it would be mispredicted, and wait for memory.
-            fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
+            fits = np.uint64(ranks[a]) < limit
             marks[binding[i, number]] |= np.uint8(fits)
             active[still] = i
             still += int(turn < count[groups[i]]) & int(not fits)
@@ -557,17 +606,12 @@ def mark_joined(
 
 
 @kernel
-def mark_row(
-    binding: Rows, n: int, number: int, at: Ints, rows: Rows, below: int, marks: Flags
-) -> None:
-    """Mark the numbers of the bindings whose row `at` is there and below their limit."""
-    last = rows.shape[1] - 1
+def mark_row(binding: Rows, n: int, number: int, ranks: Ints, below: int, marks: Flags) -> None:
+    """Mark the numbers of the bindings whose row is there and has a rank below their limit."""
     anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     for i in range(n):
-        r = at[i]
         limit = np.uint64(binding[i, below]) if below >= 0 else anyway
-        fits = (r >= 0) & (np.uint64(rows[max(r, 0), last]) < limit)
-        marks[binding[i, number]] |= np.uint8(fits)
+        marks[binding[i, number]] |= np.uint8(np.uint64(ranks[i]) < limit)
 
 
 @kernel
