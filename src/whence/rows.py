@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[int | float | str, ...]
 """One fact's values."""
+_NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT)
 
 
 def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
@@ -31,19 +32,27 @@ def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Tab
         table = _arrow(relation, columns, rows)
         if not columns:
             return truths(table.num_rows)
+        if table.schema == schema:  # as tuples come, one by one: the rest would cost more
+            return _checked(relation, table, columns)
         if table.num_columns != len(columns):
             raise _wrong(relation, f"{table.num_columns} columns given, {len(columns)} declared")
         names = [c.name for c in columns]
         if set(table.column_names) == set(names):
             table = table.select(names)
         table = table.rename_columns(names)
-        if any(column.null_count for column in table.columns):
-            raise _wrong(relation, "a fact has no empty values")
-        table = plain_strings(table).cast(schema)
-        table.validate(full=True)  # other libraries let any bytes through as strings
-        return one_text(relation, table, columns)
+        return _checked(relation, plain_strings(table), columns)
     except (pa.ArrowException, OverflowError, UnicodeError) as e:
         raise _wrong(relation, str(e).splitlines()[0].lower()) from None
+
+
+def _checked(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
+    if any(column.null_count for column in table.columns):
+        raise _wrong(relation, "a fact has no empty values")
+    schema = arrow_schema(columns)
+    table = table if table.schema == schema else table.cast(schema)
+    if any(column.kind not in _NUMERIC for column in columns):
+        table.validate(full=True)  # other libraries let any bytes through as strings
+    return one_text(relation, table, columns)
 
 
 def tuples_of(table: pa.Table) -> list[Row]:
