@@ -21,6 +21,7 @@ from whence.engine.local.values import Values
 from whence.engine.local.warm import prepare_live_kernels
 from whence.functor.user import UserFunctors
 from whence.plan.nodes import Probe, Scan, Version
+from whence.plan.pivot import pivot
 from whence.syntax.nodes import Atom, Program, Variable
 from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
@@ -73,9 +74,10 @@ class LiveView:
             for stratum in program.plan.strata:
                 started = time.perf_counter()
                 evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
-                ranks = sizes.ranks(stratum)
+                ranks, along = sizes.ranks(stratum), pivot(stratum)
                 for name in stratum.relations:
                     live = relations[name] = evaluation.live(name)
+                    live.pivot = along
                     live.adopt(evaluation.relations[name].live_rows(), ranks[name])
                     evaluation.relations[name] = live
                 costs[stratum.number] = time.perf_counter() - started

@@ -56,6 +56,7 @@ class LiveRelation(Relation):
         "dense",
         "hashed",
         "pending",
+        "pivot",
         "seen",
         "selector",
         "shift",
@@ -69,6 +70,8 @@ class LiveRelation(Relation):
         self.slots: Ints = np.arange(arity, dtype=np.int64)
         self.consts: Ints = np.zeros(arity, dtype=np.int64)
         self.selector: Selector | None = None
+        self.pivot: int | None = None
+        """A column that the recursion carries along: changes run along it, so the table does."""
         self._clear()
 
     def select(self, selections: Sequence[Selection]) -> None:
@@ -324,7 +327,7 @@ class LiveRelation(Relation):
             bounds(np.ascontiguousarray(cand[:, :k]), begin, end, lo, hi)
             if self.dense.shape[0]:
                 lo, hi = with_headroom(before, (lo, hi))
-        box = Box.around(lo, hi)
+        box = Box.around(lo, hi, self.pivot)
         room = max(1024, 2 * self.size, self.size + end - begin)
         if box.volume <= max(_DENSE_FLOOR, _DENSE_PER_ROW * room):
             self.box = box

@@ -40,19 +40,26 @@ class Box:
     volume: int
 
     @staticmethod
-    def around(lo: Ints, hi: Ints) -> Box:
-        """Return the smallest box from `lo` to `hi`, both included."""
+    def around(lo: Ints, hi: Ints, fastest: int | None = None) -> Box:
+        """Return the smallest box from `lo` to `hi`, both included.
+
+        Tuples that differ only in the column `fastest`, else in the last, are numbered in turn.
+        """
         spans = [int(h) - int(low) + 1 for low, h in zip(lo, hi, strict=True)]
-        strides, volume = [], 1
-        for span in reversed(spans):
-            strides.append(volume)
-            volume *= span
+        order = list(range(len(spans)))[::-1]
+        if fastest is not None:
+            order.remove(fastest)
+            order.insert(0, fastest)
+        strides, volume = [0] * len(spans), 1
+        for column in order:
+            strides[column] = volume
+            volume *= spans[column]
         if volume >= _PACKABLE:  # too large to number: the strides are never used
             strides = [0] * len(spans)
         return Box(
             np.array(lo, dtype=np.int64),
             np.array([min(s, (1 << 63) - 1) for s in spans], dtype=np.int64),
-            np.array(strides[::-1], dtype=np.int64),
+            np.array(strides, dtype=np.int64),
             volume,
         )
 
