@@ -3,13 +3,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
+PATHWAY ?= .pathway
 FAST := not slow and not spark and not network and not kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types fast bench wheel clean
+.PHONY: help run test check lint types fast bench bench-views wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 $(STAMP): pyproject.toml scripts/make_venv.sh
 	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh "$(VENV)"
@@ -37,9 +38,19 @@ fast: $(STAMP)
 bench: $(STAMP) ## measure the engine beside DuckDB, and Soufflé where it is installed
 	$(BIN)/python -m benchmarks
 
+# Pathway has many requirements of its own, so it lives apart; without it its section is left out.
+$(PATHWAY)/.installed:
+	$(BIN)/python -m venv $(PATHWAY)
+	$(PATHWAY)/bin/python -m pip install -q "pathway>=0.20"
+	@touch $@
+
+bench-views: $(STAMP) ## measure how fast views follow changes, beside Pathway where it can be installed
+	-@$(MAKE) --no-print-directory $(PATHWAY)/.installed
+	$(BIN)/python -m benchmarks views --pathway $(PATHWAY)/bin/python
+
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist .coverage coverage.xml htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PATHWAY) build dist .coverage coverage.xml htmlcov .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: measure, print tables, and say which bars are met."""
+"""`python -m benchmarks`: measure, print tables, and say which bars are met.
+
+`python -m benchmarks views` measures live views and has options of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from benchmarks.process import Failed
 from benchmarks.sizes import Growth, measure_growth
 from benchmarks.spelling import SPELLINGS
 from benchmarks.startup import Startup, measure_startup
+from benchmarks.views import command as views
 
 SECTIONS: Final = ("cases", "sizes", "startup")
 BUSY: Final = 0.7
@@ -61,7 +65,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 when everything ran and all systems agree, whether or not the bars are met."""
-    given = parse_arguments(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["views"]:
+        return views.main(words[1:])
+    given = parse_arguments(words)
     started = time.perf_counter()
 
     def say(line: str) -> None:

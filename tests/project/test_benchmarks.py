@@ -20,6 +20,8 @@ from benchmarks.planning import many_rules
 from benchmarks.sizes import exponent
 from benchmarks.spelling import SPELLINGS, Spelling, names, prepare, program_text
 from benchmarks.startup import EXAMPLE
+from benchmarks.views.graphs import SHAPES, updates_of
+from benchmarks.views.tables import strategies
 from whence import session
 from whence.syntax.format import format_source
 
@@ -189,6 +191,67 @@ def test_one_quick_case_runs_beside_duckdb(tmp_path: Path) -> None:
     assert "not judged" in done.stdout
     (case,) = json.loads(file.read_text())["cases"]
     assert case["whence"]["tuples"] == case["duckdb"]["tuples"] == 405
+
+
+def test_shapes_of_graphs_are_the_same_on_every_machine() -> None:
+    shapes = [make(1) for make in SHAPES.values()]
+    digest = hashlib.sha256(repr([(s, updates_of(s)) for s in shapes]).encode()).hexdigest()
+    assert digest[:12] == "a99bc3f956e6"
+    for shape in shapes:
+        assert len(set(shape.edges)) == len(shape.edges)
+        for updates in updates_of(shape):
+            assert set(updates.goes) <= set(shape.edges)
+            assert not set(updates.comes) & set(shape.edges)
+
+
+def test_the_auto_bar_names_the_worst_cell() -> None:
+    work = {"asked": 1, "removed": 2, "restored": 0, "deleted": 2, "chosen": "ranked"}
+    cells = [
+        {
+            "graph": g,
+            "batch": "1 goes",
+            "strategy": s,
+            "seconds": c,
+            "stopped": False,
+            "exact": True,
+        }
+        for g, costs in (("ring", (1.0, 2.0, 1.5)), ("grid", (4.0, 2.0, 2.0)))
+        for s, c in zip(("ranked", "dred", "auto"), costs, strict=True)
+    ]
+    told = strategies([cell | work for cell in cells])
+    assert [(bar.measured, bar.met) for bar in told.bars] == [("1.50 × (ring, 1 goes)", False)]
+    assert told.failures == ()
+    told = strategies([cell | work | {"exact": cell["graph"] == "ring"} for cell in cells])
+    assert len(told.failures) == 3
+
+
+def test_views_are_measured_quickly_and_without_pathway(tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "views",
+        "closure",
+        "pathway",
+        "links",
+        "--quick",
+    ]
+    command += ["--pathway", str(tmp_path / "nowhere"), "--json", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Pathway is left out" in done.stdout
+    found = json.loads(file.read_text())
+    assert found["closure"]["exact"]
+    assert found["links"]["stream"]["exact"]
+    assert {bar["met"] for bar in found["bars"]} == {None}
+
+
+def test_a_section_of_views_that_is_not_there_is_refused() -> None:
+    command = [sys.executable, "-m", "benchmarks", "views", "speed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "`speed` is not one of closure, steady, pathway" in done.stderr
 
 
 def test_a_section_that_is_not_there_is_refused() -> None:
