@@ -172,6 +172,16 @@ def test_where_other_rows_matter_nothing_is_selected(parts: tuple[str, ...], cod
     assert dict(found.refusals)["path"].code == code
 
 
+def test_what_is_computed_together_with_a_subsumption_is_not_selected_from() -> None:
+    turn = """
+    .decl hop(x: number, y: number, p: V, c: number, l: number)
+    hop(x, y, [x, p], c + d, l) :- link(x, z, d), path(z, y, p, c, l).
+    path(x, y, p, c, l + 1) :- hop(x, y, p, c, l).
+    hop(a, b, p, c, l) <= hop(a, b, q, d, m) :- d < c.
+    """
+    assert not plan(HEAD, turn, BEST, CHEAPEST).selected
+
+
 def test_facts_that_may_be_given_to_it_make_a_relation_no_witness_of_best_values() -> None:
     text = "".join((HEAD, STEP, BEST, CHEAPEST)).replace("{kind}", "number")
     program = parse(text.replace("{{", "{").replace("}}", "}"))

@@ -145,9 +145,11 @@ def used_columns(atom: Atom, used: Iterable[str]) -> set[int]:
 def known_name(relation: str) -> str:
     """Return the name by which people know a relation that passes made of another.
 
-    >>> known_name("@bf_path"), known_name("@magic_bf_path"), known_name("path")
-    ('path', 'path', 'path')
+    >>> [known_name(name) for name in ("@bf_path", "@magic_bf_path", "@all:path", "path")]
+    ['path', 'path', 'path', 'path']
     """
     if not relation.startswith("@"):
         return relation
+    if ":" in relation:
+        return relation.partition(":")[2]
     return relation.removeprefix("@magic_").partition("_")[2] or relation

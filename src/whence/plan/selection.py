@@ -131,8 +131,9 @@ class _Needs:
     def ask(self, asked: Collection[str] | None) -> None:
         """Need what is asked for in full, and what follows from that."""
         for name in self.stratum:
-            if asked is None and not (name in self.recursive and name in self.growths):
-                self._need_all(name, _kept(name))
+            if asked is None and not name.startswith("@"):
+                if name not in self.recursive or name not in self.growths:
+                    self._need_all(name, _kept(name))
             elif asked is not None and name in asked:
                 self._need_all(name, _asked(name))
         for d in self.program.directives:
@@ -141,7 +142,9 @@ class _Needs:
             elif d.action == "limitsize":
                 self._need_all(d.relation, _special(d.relation, "`.limitsize`", d.span))
         for s in self.program.subsumptions:
-            self._need_all(s.dominated.relation, _special(s.dominated.relation, "`<=`", s.span))
+            number = self.stratum.get(s.dominated.relation)
+            for name in [n for n, other in self.stratum.items() if other == number]:
+                self._need_all(name, _special(name, "`<=`", s.span))
             for literal in s.body:
                 self._all_inside(literal, "a subsumption")
         self._settle()
