@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from whence.engine.base import Engine, Evaluation, Limits
 from whence.plan.nodes import Plan
+from whence.syntax.nodes import Aggregate, Constraint, Counter, Rule, UserCall, walk
 from whence.view.base import Batch, Change, Changes, Work
 
 Row = tuple[object, ...]
@@ -93,15 +94,29 @@ def define(
     threads: int | None = None,
 ) -> DefinedView:
     """Return the view of a plan; facts in the program's text are base facts to begin with."""
-    facts = engine.evaluate(
-        replace(plan, strata=tuple(replace(s, rules=(), subsumptions=()) for s in plan.strata)), {}
-    )
-    rules = replace(plan, strata=tuple(replace(s, facts=()) for s in plan.strata))
+    stated, derived = [], []
+    for stratum in plan.strata:
+        facts = tuple(rule for rule in stratum.rules if _is_fact(rule))
+        rules = tuple(rule for rule in stratum.rules if not _is_fact(rule))
+        stated.append(replace(stratum, rules=facts, subsumptions=()))
+        derived.append(replace(stratum, facts=(), rules=rules))
+    given = engine.evaluate(replace(plan, strata=tuple(stated)), {})
+    whole = replace(plan, strata=tuple(derived))
     names = [decl.name for decl in plan.program.relations]
     return DefinedView(
-        {name: facts.table(name) for name in names},
+        {name: given.table(name) for name in names},
         inputs,
-        lambda now: engine.evaluate(rules, now, limits=limits, threads=threads),
+        lambda now: engine.evaluate(whole, now, limits=limits, threads=threads),
+    )
+
+
+def _is_fact(rule: Rule) -> bool:
+    """Whether the rule is a fact whose records were taken apart, into equations."""
+    return all(
+        isinstance(literal, Constraint)
+        and literal.op == "="
+        and not any(isinstance(node, Aggregate | UserCall | Counter) for node in walk(literal))
+        for literal in rule.body
     )
 
 
