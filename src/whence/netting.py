@@ -88,11 +88,17 @@ def _update(relation: str, columns: tuple[Column, ...], find: Find, ops: list[Op
         tables = [table_of(columns, o.rows) if isinstance(o.rows, list) else o.rows for o in ops]
         whole = concat_facts(tables)
         return Update(inserted=whole) if "+" in signs else Update(deleted=whole)
-    stamps = _LastWord(relation, columns, find, ops, 0.0, 0).said.stamps
+    if "~" in signs:
+        stamps = _LastWord(relation, columns, find, ops, 0.0, 0).said.stamps
+        there = {row: stamp is not None for row, stamp in stamps.items()}
+    else:
+        there = {}
+        for op in ops:
+            there.update(dict.fromkeys(op.tuples, op.sign == "+"))
     return update_of(
         columns,
-        [row for row, stamp in stamps.items() if stamp is not None],
-        [row for row, stamp in stamps.items() if stamp is None],
+        [row for row, stays in there.items() if stays],
+        [row for row, stays in there.items() if not stays],
     )
 
 

@@ -17,7 +17,7 @@ from whence.diagnostics import DataError, Diagnostic, WhenceError
 from whence.facts.schema import columns_of
 from whence.netting import Operation
 from whence.view.base import Changes
-from whence.view.updates import BadLine, Commit, Fact, UpdateParser
+from whence.view.updates import MAX_LINE, BadLine, Commit, Fact, UpdateParser
 from whence.view.written import Form, write_change, write_commit
 
 SHOWN: Final = 5
@@ -177,7 +177,7 @@ class Watch:
                 self._commit()
                 break
             self._take(chunk)
-            self._commit_if_due(0)
+            self._commit_if_late()
             self._expire()
         if self.progress.skipped:
             self._report(
@@ -206,16 +206,18 @@ class Watch:
                 continue
             if found is None:
                 continue
-            pending = self._pending
-            if isinstance(found, Fact):
-                pending.add(found)
-            pending.place = Place(chunk.place.file, offset, number)
-            pending.last = raw
             if isinstance(found, Commit):
                 self._says_commit = True
-                self._commit()
-            elif every is not None and pending.count >= every:
-                self._commit_if_due(every)
+            else:
+                self._pending.facts.append(found)
+                if self._says_commit or every is None or len(self._pending.facts) < every:
+                    continue
+            self._pending.read_to(Place(chunk.place.file, offset, number), raw)
+            self._commit()
+        if chunk.lines and len(chunk.lines[-1]) <= MAX_LINE:  # else its end is still to come
+            self._pending.read_to(Place(chunk.place.file, offset, number), chunk.lines[-1])
+        if self._pending.facts and not self._pending.since:
+            self._pending.since = time.monotonic()
         if chunk.ends:
             self._commit()
 
@@ -232,25 +234,24 @@ class Watch:
     def _patience(self) -> float | None:
         """Return how long the source may wait before there is something else to do."""
         due = []
-        if self._pending.count and self._batching.seconds is not None and not self._says_commit:
+        if self._pending.facts and self._batching.seconds is not None and not self._says_commit:
             due.append(self._pending.since + self._batching.seconds - time.monotonic())
         expiry = self._db.next_expiry
         if expiry is not None:
             due.append(expiry - self._clock())
         return max(0.0, min(due)) if due else None
 
-    def _commit_if_due(self, lines: int) -> None:
+    def _commit_if_late(self) -> None:
         """Commit without being told to, as long as the input never says when to."""
-        if self._says_commit or not self._pending.count:
-            return
         seconds = self._batching.seconds
-        late = seconds is not None and time.monotonic() >= self._pending.since + seconds
-        if lines or late:
+        if seconds is None or self._says_commit or not self._pending.facts:
+            return
+        if time.monotonic() >= self._pending.since + seconds:
             self._commit()
 
     def _commit(self) -> None:
         pending, self._pending = self._pending, _Pending()
-        if not pending.count:
+        if not pending.facts:
             return
         self._stop.check()
         started = time.perf_counter()
@@ -264,7 +265,7 @@ class Watch:
             told = (replace(d, notes=(*d.notes, note)) for d in error.diagnostics)
             raise type(error)(*told) from None
         self._print(transaction.changes)
-        self.progress.add(time.perf_counter() - started, pending.count)
+        self.progress.add(time.perf_counter() - started, len(pending.facts))
         if self._display is not None:
             self._display.on_commit(transaction.changes, self.progress)
 
@@ -293,36 +294,37 @@ class _Pending:
     """The updates of a transaction that is still to be committed."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.facts: list[Fact] = []
         self.since = 0.0
+        """When the first of them was read."""
         self.place = Place()
-        self.last = b""
-        self._runs: dict[str, list[list[Fact]]] = {}
+        self._last = b""
 
-    def add(self, fact: Fact) -> None:
-        """Add an update; those of one relation that do the same are taken together."""
-        if not self.count:
-            self.since = time.monotonic()
-        self.count += 1
-        runs = self._runs.setdefault(fact.relation, [])
-        if runs and fact.sign != "~":
-            before = runs[-1][-1]
-            if before.sign == fact.sign and (before.time is None) == (fact.time is None):
-                runs[-1].append(fact)
-                return
-        runs.append([fact])
+    def read_to(self, place: Place, last: bytes) -> None:
+        """Take note that everything was read up to a place, and of the line before it."""
+        self.place, self._last = place, last
 
     def operations(self) -> Iterator[Operation]:
-        """Yield what was added; the order of relations among each other does not matter."""
-        for relation, runs in self._runs.items():
-            for run in runs:
+        """Yield the updates; those of one relation that do the same are taken together.
+
+        The order of relations among each other does not matter.
+        """
+        runs: dict[str, list[list[Fact]]] = {}
+        for fact in self.facts:
+            before = runs.setdefault(fact.relation, [])
+            if before and before[-1][0].is_like(fact):
+                before[-1].append(fact)
+            else:
+                before.append([fact])
+        for relation, parts in runs.items():
+            for run in parts:
                 times = tuple([fact.time for fact in run if fact.time is not None])
                 rows = [fact.row for fact in run]
                 yield Operation(run[0].sign, relation, rows, times, run[0].key)
 
     def end(self) -> Place:
         """Return the place after the last line."""
-        return replace(self.place, length=len(self.last), checksum=zlib.crc32(self.last))
+        return replace(self.place, length=len(self._last), checksum=zlib.crc32(self._last))
 
 
 def start_of(note: object) -> Place | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from whence.diagnostics import Diagnostic, Span, nearest
 from whence.facts.badrows import Excerpt, clip
@@ -24,8 +24,7 @@ MAX_LINE: Final = 1 << 20
 """Characters of the longest line that is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One update: a fact that comes, goes, or replaces those with an equal key."""
 
     sign: Sign
@@ -33,6 +32,12 @@ class Fact:
     row: Row
     time: float | None = None
     key: tuple[int, ...] = ()
+
+    def is_like(self, other: Fact) -> bool:
+        """Whether both do the same, so that they can be done together."""
+        if self.sign != other.sign or self.sign == "~":
+            return False
+        return (self.time is None) == (other.time is None)
 
 
 @dataclass(frozen=True, slots=True)
