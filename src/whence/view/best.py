@@ -44,9 +44,7 @@ def best_per_key(program: Program) -> dict[str, Keyed]:
         if name in seen:
             found.pop(name, None)
         elif (
-            keyed is not None
-            and len(keyed.key) + 1 == arity[name]
-            and keyed.kind is not Kind.FLOAT
+            keyed is not None and len(keyed.key) + 1 == arity[name] and keyed.kind is not Kind.FLOAT
         ):
             found[name] = keyed
         seen.add(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +24,9 @@ from whence.plan.pivot import pivot
 from whence.syntax.nodes import Atom, Program, Variable
 from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
+from whence.view.ranked import Machine
 from whence.view.recompute import RoundSizes
-from whence.view.stratum import LiveStratum, Machine
+from whence.view.stratum import LiveStratum
 
 _RECLAIM = 4, 100_000
 """Values are reclaimed when there are so many times as many as at first, and so many more."""
@@ -69,24 +69,20 @@ class LiveView:
         relations: dict[str, LiveRelation] = {}
         costs = {}
         sizes = RoundSizes(evaluation.relations, self._observer)
-        pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
-        try:
-            for stratum in program.plan.strata:
-                started = time.perf_counter()
-                evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
-                ranks, along = sizes.ranks(stratum), pivot(stratum)
-                for name in stratum.relations:
-                    live = relations[name] = evaluation.live(name)
-                    live.pivot = along
-                    live.adopt(evaluation.relations[name].live_rows(), ranks[name])
-                    evaluation.relations[name] = live
-                costs[stratum.number] = time.perf_counter() - started
-        finally:
-            if pool is not None:
-                pool.shutdown()
+        machine = Machine(evaluation, relations, self._guard, self._threads)
+        pool = machine.pool() if self._threads > 1 else None
+        for stratum in program.plan.strata:
+            started = time.perf_counter()
+            evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
+            ranks, along = sizes.ranks(stratum), pivot(stratum)
+            for name in stratum.relations:
+                live = relations[name] = evaluation.live(name)
+                live.pivot = along
+                live.adopt(evaluation.relations[name].live_rows(), ranks[name])
+                evaluation.relations[name] = live
+            costs[stratum.number] = time.perf_counter() - started
         self._maintained = program.without_facts()
         self.evaluation, self.relations = evaluation, relations
-        machine = Machine(evaluation, relations, self._guard, self._threads)
         self._strata = []
         for stratum in self._maintained.plan.strata:
             grouping = program.groupings.get(stratum.relations[0])

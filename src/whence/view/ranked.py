@@ -15,16 +15,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from whence.engine.local.buffers import grown
+from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.live_operators import Mask
 from whence.engine.local.operators import CHUNK, Chunks, Push
+from whence.engine.local.parallel import together
 from whence.engine.local.rules import Scope, compile_steps
 from whence.engine.local.support import compile_support
 from whence.plan.delta import Place, gaining_plan, losing_plan, places, supporting_plan
@@ -34,6 +38,27 @@ from whence.view.base import StratumWork
 
 MAX_WAVES = 1000
 """Waves after which a recursion that may never end is evaluated anew, which tells."""
+
+
+_WORTH_A_THREAD = 4096
+"""Heads to be asked for which a thread of its own pays."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """What the strata of a view share."""
+
+    evaluation: LocalEvaluation
+    relations: Mapping[str, LiveRelation]
+    guard: Guard
+    threads: int
+    _pool: ThreadPoolExecutor | None = None
+
+    def pool(self) -> ThreadPoolExecutor:
+        """Return the threads beside the calling one; there are some only if there are several."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max(self.threads - 1, 1))
+        return self._pool
 
 
 class TooSlow(Exception):
@@ -47,6 +72,14 @@ class Endless(Exception):
 Deltas = Mapping[str, Delta]
 
 
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Rows to be asked, and the same as tuples, each with its rank and its number."""
+
+    ids: Ints
+    tuples: Rows
+
+
 class Rules:
     """The rules of a stratum, compiled for each way in which a change can reach them."""
 
@@ -55,19 +88,23 @@ class Rules:
         stratum: Stratum,
         relations: Mapping[str, LiveRelation],
         scope: Scope,
-        guard: Guard,
+        machine: Machine,
         clock: int,
     ) -> None:
         self.stratum = stratum
+        self._machine = machine
         self.own = frozenset(stratum.relations) if stratum.recursive else frozenset[str]()
         self.relations = relations
         self.clock = clock
         self.deadline: float | None = None
         self._scope = scope
-        self._guard = guard
+        self._guard = machine.guard
         self._chunks = Chunks()
         self._compiled: dict[tuple[object, ...], Push] = {}
         self._lost: dict[str, Ints] = {name: np.empty(64, np.int64) for name in stratum.relations}
+        self._heads: dict[str, Rows] = {
+            name: np.empty((64, relations[name].arity + 2), np.int64) for name in stratum.relations
+        }
         self._found: dict[str, int] = dict.fromkeys(stratum.relations, 0)
         self._supported = np.zeros(64, dtype=np.uint8)
         self._places = [(rule, place) for rule in stratum.rules for place in places(rule)]
@@ -81,7 +118,7 @@ class Rules:
 
     # ── the steps of maintenance ──
 
-    def lose(self, deltas: Deltas, *, ranked: bool) -> dict[str, Ints]:
+    def lose(self, deltas: Deltas, *, ranked: bool) -> dict[str, Heads]:
         """Return the rows that instances lost below may have supported."""
         for rule, place in self._places:
             delta = deltas.get(place.relation)
@@ -90,7 +127,7 @@ class Rules:
                 self._push(rule, place, self._losing(rule, place, ranked), ids)
         return self._collect()
 
-    def lose_own(self, gone: Mapping[str, Ints], *, ranked: bool) -> dict[str, Ints]:
+    def lose_own(self, gone: Mapping[str, Ints], *, ranked: bool) -> dict[str, Heads]:
         """Return the rows that instances over these rows, still there, may have supported."""
         for rule, place in self._places:
             ids = gone.get(place.relation)
@@ -98,23 +135,42 @@ class Rules:
                 self._push(rule, place, self._losing(rule, place, ranked), ids)
         return self._collect()
 
-    def supported(self, name: str, ids: Ints, *, ranked: bool) -> Mask:
-        """Say for which of the rows some instance is there, with all ranks below the row's."""
-        relation, n = self.relations[name], ids.shape[0]
+    def heads(self, name: str, ids: Ints, *, ranked: bool) -> Heads:
+        """Return rows as heads to be asked; if not `ranked`, support of any rank will do."""
+        relation = self.relations[name]
+        tuples = np.empty((ids.shape[0], relation.arity + 2), dtype=np.int64)
+        kernels.take_heads(ids, relation.rows, ranked, tuples)
+        return Heads(ids, tuples)
+
+    def supported(self, name: str, heads: Heads) -> Mask:
+        """Say for which of the heads some instance is there, with all ranks below the head's."""
+        n = heads.ids.shape[0]
         if n > self._supported.shape[0]:
             self._supported = np.zeros(2 * n, dtype=np.uint8)
         flags = self._supported
         flags[:n] = 0
-        source = np.empty((n, relation.arity + 2), dtype=np.int64)
-        kernels.take_heads(ids, relation.rows, ranked, source)
+        source = heads.tuples
         for rule in self._by_head.get(name, ()):
-            self._push_rows(self._supporting(rule), source)
+            self._ask(rule, source)
             done = np.count_nonzero(flags[:n])
             if done == n:
                 break
             if 2 * (n - done) < source.shape[0]:
                 source = source[flags[source[:, -1]] == 0]
         return flags[:n].view(np.bool_)
+
+    def _ask(self, rule: Rule, source: Rows) -> None:
+        """Mark the heads that the rule supports; many of them on several threads."""
+        n = source.shape[0]
+        workers = min(self._machine.threads, n // _WORTH_A_THREAD)
+        if workers < 2:
+            self._push_rows(self._supporting(rule, 0), source)
+            return
+        share = -(-n // workers)
+        pushes = [self._supporting(rule, worker) for worker in range(workers)]
+        parts = [source[i * share : (i + 1) * share] for i in range(workers)]
+        tasks = [lambda p=p, s=s: self._push_rows(p, s) for p, s in zip(pushes, parts, strict=True)]
+        together(self._machine.pool(), self._guard, tasks)
 
     def gain(self, deltas: Deltas) -> None:
         """Make pending what instances won below derive."""
@@ -219,12 +275,14 @@ class Rules:
             lambda _: self._admit_sink(rule),
         )
 
-    def _supporting(self, rule: Rule) -> Push:
-        found = self._compiled.get(("support", id(rule)))
+    def _supporting(self, rule: Rule, worker: int) -> Push:
+        key = ("support", id(rule), worker)
+        found = self._compiled.get(key)
         if found is None:
             plan = supporting_plan(rule, self.own, self._sizes())
-            found = self._compiled["support", id(rule)] = compile_support(
-                plan, self._scope, self._chunks, lambda: self._supported
+            chunks = self._chunks if worker == 0 else Chunks()
+            found = self._compiled[key] = compile_support(
+                plan, self._scope, chunks, lambda: self._supported
             )
         return found
 
@@ -254,21 +312,22 @@ class Rules:
         def sink(cand: Rows, n: int) -> None:
             have = self._found[name]
             out = self._lost[name] = grown(self._lost[name], have, have + n)
+            heads = self._heads[name] = grown(self._heads[name], have, have + n)
             relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
             self._found[name] = kernels.lost_heads(
-                cand, n, premises, relation.arity, at, ranks, relation.seen, out, have
+                cand, n, premises, relation.arity, at, ranks, relation.seen, out, heads, have
             )
 
         return sink
 
-    def _collect(self) -> dict[str, Ints]:
+    def _collect(self) -> dict[str, Heads]:
         found = {}
         for name, count in self._found.items():
             if count:
                 ids = self._lost[name][:count].copy()
                 self.relations[name].seen[ids] = 0
                 self._found[name] = 0
-                found[name] = ids
+                found[name] = Heads(ids, self._heads[name][:count].copy())
         return found
 
     def _admit_sink(self, rule: Rule) -> Push:
@@ -292,15 +351,11 @@ def maintain(
 
     `suspects` are rows to be asked as well, whatever has changed.
     """
-    removed = _remove(rules, suspects or rules.lose(deltas, ranked=ranked), work, ranked)
+    heads = None if suspects is None else _heads(rules, suspects)
+    removed = _remove(rules, heads or rules.lose(deltas, ranked=ranked), work, ranked)
+    work.removed += sum(ids.shape[0] for ids in removed.values())
     came: dict[str, list[Ints]] = {}
-    for name, ids in removed.items():
-        work.removed += ids.shape[0]
-        rules.relations[name].revive(ids[rules.supported(name, ids, ranked=False)])
-    first = rules.wave()
-    _note(came, first)
-    back = {n: ids for n, ids in first.items() if n not in rules.selected}
-    back.update(rules.take_over(removed))
+    back = _restore(rules, removed, came)
     rules.gain(deltas)
     waves = 0
     while True:
@@ -319,37 +374,78 @@ def maintain(
     return _net(rules, removed, came, work)
 
 
+def _heads(rules: Rules, rows: Mapping[str, Ints]) -> dict[str, Heads]:
+    return {name: rules.heads(name, ids, ranked=True) for name, ids in rows.items()}
+
+
+def _restore(
+    rules: Rules, removed: Mapping[str, Ints], came: dict[str, list[Ints]]
+) -> dict[str, Ints]:
+    """Let come back what still has support; return the rows from which more may follow.
+
+    What comes back can only bring back what was taken out with it. So while less is left of that
+    than has just come back, those are asked again, instead of following what has come.
+    """
+    left = dict(removed)
+    while True:
+        for name, ids in left.items():
+            if ids.shape[0]:
+                mask = rules.supported(name, rules.heads(name, ids, ranked=False))
+                rules.relations[name].revive(ids[mask])
+                left[name] = ids[~mask]
+        wave = rules.wave()
+        _note(came, wave)
+        restored = sum(ids.shape[0] for ids in wave.values())
+        if rules.selected:
+            plain = {name: ids for name, ids in wave.items() if name not in rules.selected}
+            return plain | rules.take_over(removed)
+        waiting = sum(ids.shape[0] for ids in left.values())
+        if not restored or not rules.own or not waiting:
+            return {}
+        if waiting > 2 * restored:
+            return wave
+
+
 def _note(came: dict[str, list[Ints]], wave: Mapping[str, Ints]) -> None:
     for name, ids in wave.items():
         came.setdefault(name, []).append(ids)
 
 
 def _remove(
-    rules: Rules, lost: Mapping[str, Ints], work: StratumWork, ranked: bool
+    rules: Rules, lost: Mapping[str, Heads], work: StratumWork, ranked: bool
 ) -> dict[str, Ints]:
     """Take out what has no support left, to completion; return it."""
     relations = rules.relations
     removed: dict[str, list[Ints]] = {}
+    lost = {name: heads for name, heads in lost.items() if heads.ids.shape[0]}
     while lost:
         gone = {}
-        for name, ids in lost.items():
+        for name, heads in lost.items():
+            ids = heads.ids
             work.asked += ids.shape[0]
             if ranked:
-                ids = ids[~rules.supported(name, ids, ranked=True)]
+                ids = ids[~rules.supported(name, heads)]
             if ids.shape[0]:
                 gone[name] = ids
-        lost = rules.lose_own(rules.followed(gone), ranked=ranked) if rules.own else {}
+        found = rules.lose_own(rules.followed(gone), ranked=ranked) if rules.own else {}
         for name, ids in gone.items():
             relations[name].bury(ids)
             rules.took_out(ids.shape[0])
             removed.setdefault(name, []).append(ids)
-        lost = {n: left for n, ids in lost.items() if (left := _there(relations[n], ids)).shape[0]}
+        lost = {n: left for n, h in found.items() if (left := _there(relations[n], h)) is not None}
     return {name: np.concatenate(parts) for name, parts in removed.items()}
 
 
-def _there(relation: LiveRelation, ids: Ints) -> Ints:
-    left: Ints = ids[relation.dead[ids] == 0]
-    return left
+def _there(relation: LiveRelation, heads: Heads) -> Heads | None:
+    """Return those of the heads that have not been taken out since they were found."""
+    there = relation.dead[heads.ids] == 0
+    if there.all():
+        return heads
+    if not there.any():
+        return None
+    tuples = heads.tuples[there]
+    tuples[:, -1] = np.arange(tuples.shape[0])
+    return Heads(heads.ids[there], tuples)
 
 
 def _net(

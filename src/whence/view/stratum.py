@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
-from whence.engine.local.engine import LocalEvaluation
-from whence.engine.local.guard import Guard
-from whence.engine.local.live import Delta, LiveRelation
+from whence.engine.local.live import Delta
 from whence.engine.local.selection import holds_for
 from whence.plan.nodes import Stratum
 from whence.rewrite.materialise_aggregates import Grouping
@@ -20,20 +16,10 @@ from whence.view.choice import Choice
 from whence.view.counting import Counts
 from whence.view.groups import Groups
 from whence.view.program import why_recomputed
-from whence.view.ranked import Deltas, Endless, Rules, TooSlow, maintain
+from whence.view.ranked import Deltas, Endless, Machine, Rules, TooSlow, maintain
 from whence.view.recompute import recompute
 
 Strategy = Callable[["LiveStratum", Deltas, StratumWork], dict[str, Delta]]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What the strata of a view share."""
-
-    evaluation: LocalEvaluation
-    relations: Mapping[str, LiveRelation]
-    guard: Guard
-    threads: int
 
 
 class LiveStratum:
@@ -56,7 +42,7 @@ class LiveStratum:
             self.groups = Groups(grouping, machine.relations, scope, values)
         elif stratum.rules and self.why_recomputed is None:
             clock = sum(machine.relations[name].size for name in stratum.relations)
-            self.rules = Rules(stratum, machine.relations, scope, machine.guard, clock)
+            self.rules = Rules(stratum, machine.relations, scope, machine, clock)
             if not stratum.recursive:
                 relation = machine.relations[stratum.relations[0]]
                 self.counts = Counts(stratum, scope, relation)
@@ -143,14 +129,10 @@ def _counting(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str,
 def _recompute(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
     work.strategy = "recompute"
     machine = live.machine
-    pool = ThreadPoolExecutor(machine.threads - 1) if machine.threads > 1 else None
-    try:
-        found, clock = recompute(
-            live.stratum, machine.evaluation, machine.guard, machine.threads, pool, work
-        )
-    finally:
-        if pool is not None:
-            pool.shutdown()
+    pool = machine.pool() if machine.threads > 1 else None
+    found, clock = recompute(
+        live.stratum, machine.evaluation, machine.guard, machine.threads, pool, work
+    )
     if live.counts is not None:
         live.counts.valid = False
     if live.rules is not None:

@@ -65,7 +65,7 @@ def prepare_live_kernels() -> None:
     live.revive_rows(none, flags, ints, 0)
     live.find_ranks(rows, 0, ints, ints, ints, ints, ints, cells, rows, ints, ints)
     live.sync_ranks(none, ints, ints, cells, rows)
-    live.lost_heads(rows, 0, 0, 2, ints, ints, flags, ints, 0)
+    live.lost_heads(rows, 0, 0, 2, ints, ints, flags, ints, rows, 0)
     live.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
     live.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
     live.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)

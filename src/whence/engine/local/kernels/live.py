@@ -284,12 +284,13 @@ def lost_heads(
     ranks: Ints,
     seen: Flags,
     out: Ints,
+    heads: Rows,
     m: int,
 ) -> int:
     """Collect, once each, the heads, in rows `at`, that a lost instance may have supported.
 
     A candidate is a head followed by the ranks of the instance's premises: it supported the
-    head only if all of them are below the head's.
+    head only if all of them are below the head's. `heads` get the tuple, its rank and its number.
     """
     for i in range(n):
         supported = ranks[i] >= 0
@@ -299,6 +300,10 @@ def lost_heads(
         if supported and seen[at[i]] == 0:
             seen[at[i]] = 1
             out[m] = at[i]
+            for c in range(k):
+                heads[m, c] = cand[i, c]
+            heads[m, k] = rank
+            heads[m, k + 1] = m
             m += 1
     return m
 
