@@ -11,6 +11,7 @@ from whence.database import Database
 from whence.diagnostics import DataError, ProgramError, WhenceError
 from whence.engine.base import Limits
 from whence.engine.local import divergence
+from whence.engine.local.fixpoint import Fixpoint
 from whence.syntax.souffle import parse
 
 Edge = tuple[int, int, float]
@@ -42,7 +43,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look from the first round and row on, and further."""
     monkeypatch.setattr(divergence, "_ROUNDS", 1)
     monkeypatch.setattr(divergence, "_TUPLES", 1)
-    monkeypatch.setattr(divergence, "_STEPS", 1000)
+    monkeypatch.setattr(divergence, "_STEPS", 200)
 
 
 _settings = settings(
@@ -122,6 +123,58 @@ def test_a_sum_of_floats_that_comes_to_rest_is_not_stopped() -> None:
         n(x + 1.0) :- n(x)."""
     )
     assert len(db["n"]) == 993
+
+
+READERS = [
+    "",
+    ".decl best(x: number, y: number, v: V) best(x, y, v) :- p(x, y, c, v, _), "
+    "c = min k : { p(x, y, k, _, _) }.",
+    ".decl best(x: number, y: number, c: {kind}) best(x, y, c) :- p(x, y, _, _, _), "
+    "c = max k : { p(x, y, k, _, _) }.",
+    ".decl best(x: number, y: number, v: V) best(x, y, v) :- p(x, y, c, v, _), "
+    "c = max k : { p(x, _, k, _, _) }, c = min k : { p(x, y, k, _, _) }.",
+]
+LIMIT = 400
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[Edge]:
+    """Edges to and fro, of low, zero and negative cost."""
+    pairs = draw(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5))
+    return [(x, y, draw(st.sampled_from([-1, 0, 0, 1, 2]))) for x, y in sorted(pairs)]
+
+
+def ended(text: str, edges: list[Edge], kind: str) -> dict[str, int] | str:
+    """Return the sizes of what is read, or the code of what stopped the evaluation."""
+    number = float if kind == "float" else int
+    db = Database(threads=1, limits=Limits(max_tuples=LIMIT))
+    try:
+        db.load(text)
+        db.insert("e", [(x, y, number(c)) for x, y, c in edges])
+        return {name: len(db[name]) for name in db if name != "p" or "best" not in db}
+    except WhenceError as error:
+        return error.diagnostics[0].code
+
+
+@pytest.mark.usefixtures("eager")
+@settings(_settings, max_examples=100)
+@given(
+    graphs(),
+    st.sampled_from(STEPS),
+    st.sampled_from(VECTORS),
+    st.sampled_from(TEXTS),
+    st.sampled_from(["number", "float"]),
+    st.sampled_from(READERS),
+)
+def test_only_what_has_no_end_is_stopped(
+    edges: list[Edge], step: str, vector: str, text: str, kind: str, reader: str
+) -> None:
+    source = program(kind, step, vector, text) + reader.replace("{kind}", kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fixpoint, "_watches", lambda self: [])
+        unwatched = ended(source, edges, kind)
+    watched = ended(source, edges, kind)
+    assert watched == unwatched or (unwatched == "W0704" and watched in ("W0707", "W0708"))
 
 
 CYCLE = [(0, 1, 1), (1, 2, 1), (2, 0, 1), (2, 3, 1)]
