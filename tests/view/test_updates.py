@@ -55,6 +55,7 @@ def parser() -> UpdateParser:
         ('-list(["a", ["b c", nil]]).', Fact("-", "list", ("[a, [b c, nil]]",))),
         ("+list(nil).", Fact("+", "list", ("nil",))),
         ("+reading([inf, 3]).", Fact("+", "reading", ("[inf, 3]",))),
+        ("+reading([-inf, 3]).", Fact("+", "reading", ("[-inf, 3]",))),
         ("+on().", Fact("+", "on", ())),
         ('{"op": "+", "relation": "link", "row": [1, 2]}', Fact("+", "link", (1, 2))),
         ('{"op": "-", "relation": "link", "row": {"y": 2, "x": 1}, "time": 3}', Fact("-", "link", (1, 2), 3.0)),

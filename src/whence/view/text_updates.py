@@ -156,6 +156,8 @@ def _record(term: Term, column: Column) -> str | None:
                 done.append(value)
             case Variable(name=name) if name in _INFINITE:
                 done.append(name)
+            case Call(functor="neg", args=(Variable(name=name),)) if name in _INFINITE:
+                done.append(f"-{name}")
             case _:
                 return None
     assert column.records is not None
