@@ -17,14 +17,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from whence.engine.local.buffers import grown
+from whence.engine.local.buffers import grown, reserve
 from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import live as kernels
-from whence.engine.local.kernels.hashing import Ints, Rows
+from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.live_operators import Mask
 from whence.engine.local.operators import CHUNK, Chunks, Push
@@ -80,6 +81,70 @@ class Heads:
     tuples: Rows
 
 
+class _Worker:
+    """What one thread collects: heads that have lost an instance, each once."""
+
+    def __init__(self, relations: Sequence[LiveRelation]) -> None:
+        self.chunks = Chunks()
+        self.met = 0
+        self.count = {relation.name: 0 for relation in relations}
+        self._ids: dict[str, Ints] = {r.name: np.empty(64, np.int64) for r in relations}
+        self._heads: dict[str, Rows] = {
+            r.name: np.empty((64, r.arity + 2), np.int64) for r in relations
+        }
+        self._seen: dict[str, Flags] = {r.name: np.zeros(64, np.uint8) for r in relations}
+
+    def sink(self, relation: LiveRelation, width: int) -> Push:
+        """Return what takes heads of a relation, with the ranks of their premises behind."""
+        name, k = relation.name, relation.arity
+        premises = max(width - k, 0)
+        at, ranks = (np.empty(CHUNK, dtype=np.int64) for _ in range(2))
+
+        def sink(cand: Rows, n: int) -> None:
+            have = self.count[name]
+            self.met += n
+            ids = self._ids[name] = grown(self._ids[name], have, have + n)
+            heads = self._heads[name] = grown(self._heads[name], have, have + n)
+            if self._seen[name].shape[0] < relation.size:
+                self._widen(name, relation.size)
+            relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
+            self.count[name] = kernels.lost_heads(
+                cand, n, premises, k, at, ranks, self._seen[name], ids, heads, have
+            )
+
+        return sink
+
+    def _widen(self, name: str, size: int) -> None:
+        before = self._seen[name]
+        self._seen[name] = reserve(2 * size, np.uint8)
+        self._seen[name][: before.shape[0]] = before
+
+    def take(self, name: str) -> Heads:
+        """Return what was collected of a relation, and begin anew."""
+        n = self.count[name]
+        ids = self._ids[name][:n].copy()
+        self._seen[name][ids] = 0
+        self.count[name] = 0
+        return Heads(ids, self._heads[name][:n].copy())
+
+    def join(self, name: str, other: _Worker) -> None:
+        """Take over what the other has collected of a relation and this one has not."""
+        more = other.take(name)
+        n = self.count[name]
+        if int(more.ids.max()) >= self._seen[name].shape[0]:
+            self._widen(name, int(more.ids.max()) + 1)
+        fresh = self._seen[name][more.ids] == 0
+        ids = more.ids[fresh]
+        m = n + ids.shape[0]
+        self._seen[name][ids] = 1
+        self._ids[name] = grown(self._ids[name], n, m)
+        self._ids[name][n:m] = ids
+        heads = self._heads[name] = grown(self._heads[name], n, m)
+        heads[n:m] = more.tuples[fresh]
+        heads[n:m, -1] = np.arange(n, m)
+        self.count[name] = m
+
+
 class Rules:
     """The rules of a stratum, compiled for each way in which a change can reach them."""
 
@@ -99,13 +164,10 @@ class Rules:
         self.deadline: float | None = None
         self._scope = scope
         self._guard = machine.guard
-        self._chunks = Chunks()
+        own = [relations[name] for name in stratum.relations]
+        self._workers = [_Worker(own) for _ in range(machine.threads)]
         self._compiled: dict[tuple[object, ...], Push] = {}
-        self._lost: dict[str, Ints] = {name: np.empty(64, np.int64) for name in stratum.relations}
-        self._heads: dict[str, Rows] = {
-            name: np.empty((64, relations[name].arity + 2), np.int64) for name in stratum.relations
-        }
-        self._found: dict[str, int] = dict.fromkeys(stratum.relations, 0)
+        self._fanout: dict[tuple[object, ...], float] = {}
         self._supported = np.zeros(64, dtype=np.uint8)
         self._places = [(rule, place) for rule in stratum.rules for place in places(rule)]
         self.selected = tuple(name for name, _ in stratum.selections)
@@ -124,7 +186,7 @@ class Rules:
             delta = deltas.get(place.relation)
             if delta is not None and place.relation not in self.own:
                 ids = delta.came if place.negated else delta.went
-                self._push(rule, place, self._losing(rule, place, ranked), ids)
+                self._lose_from(rule, place, ids, ranked)
         return self._collect()
 
     def lose_own(self, gone: Mapping[str, Ints], *, ranked: bool) -> dict[str, Heads]:
@@ -132,7 +194,7 @@ class Rules:
         for rule, place in self._places:
             ids = gone.get(place.relation)
             if ids is not None:
-                self._push(rule, place, self._losing(rule, place, ranked), ids)
+                self._lose_from(rule, place, ids, ranked)
         return self._collect()
 
     def heads(self, name: str, ids: Ints, *, ranked: bool) -> Heads:
@@ -160,16 +222,33 @@ class Rules:
         return flags[:n].view(np.bool_)
 
     def _ask(self, rule: Rule, source: Rows) -> None:
-        """Mark the heads that the rule supports; many of them on several threads."""
-        n = source.shape[0]
-        workers = min(self._machine.threads, n // _WORTH_A_THREAD)
-        if workers < 2:
-            self._push_rows(self._supporting(rule, 0), source)
+        """Mark the heads that the rule supports."""
+        self._share(lambda worker: self._supporting(rule, worker), source, source.shape[0])
+
+    def _lose_from(self, rule: Rule, place: Place, ids: Ints, ranked: bool) -> None:
+        """Collect the heads of the instances of a rule that lost these premises."""
+        if not ids.shape[0]:
             return
-        share = -(-n // workers)
-        pushes = [self._supporting(rule, worker) for worker in range(workers)]
-        parts = [source[i * share : (i + 1) * share] for i in range(workers)]
-        tasks = [lambda p=p, s=s: self._push_rows(p, s) for p, s in zip(pushes, parts, strict=True)]
+        source = self.relations[place.relation].rows[ids]
+        key = (id(rule), place)
+        before = sum(worker.met for worker in self._workers)
+        expected = int(self._fanout.get(key, 1.0) * ids.shape[0])
+        self._share(lambda worker: self._losing(rule, place, ranked, worker), source, expected)
+        met = sum(worker.met for worker in self._workers) - before
+        self._fanout[key] = met / ids.shape[0]
+
+    def _share(self, push: Callable[[int], Push], source: Rows, work: int) -> None:
+        """Push rows, on as many threads as the work is worth."""
+        workers = min(self._machine.threads, work // _WORTH_A_THREAD, source.shape[0])
+        if workers < 2:
+            self._push_rows(push(0), source)
+            return
+        pushes = [push(worker) for worker in range(workers)]
+        cuts = [source.shape[0] * i // workers for i in range(workers + 1)]
+        tasks = [
+            partial(self._push_rows, pushes[i], source[cuts[i] : cuts[i + 1]])
+            for i in range(workers)
+        ]
         together(self._machine.pool(), self._guard, tasks)
 
     def gain(self, deltas: Deltas) -> None:
@@ -206,6 +285,7 @@ class Rules:
     def abandon(self) -> None:
         """Forget what a maintenance that was broken off has collected."""
         self.deadline = None
+        self._guard.stopped = False
         self._collect()
 
     def check(self) -> None:
@@ -261,11 +341,14 @@ class Rules:
             push(chunk, chunk.shape[0])
             self.check()
 
-    def _losing(self, rule: Rule, place: Place, ranked: bool) -> Push:
+    def _losing(self, rule: Rule, place: Place, ranked: bool, worker: int) -> Push:
         return self._compile(
-            ("lose", id(rule), place, ranked),
+            ("lose", id(rule), place, ranked, worker),
             lambda: losing_plan(rule, place, self.own, self._sizes()),
-            lambda plan: self._lost_sink(rule, len(plan.head.args) if ranked else 0),
+            lambda plan: self._workers[worker].sink(
+                self.relations[rule.head.relation], len(plan.head.args) if ranked else 0
+            ),
+            worker,
         )
 
     def _gaining(self, rule: Rule, place: Place) -> Push:
@@ -280,7 +363,7 @@ class Rules:
         found = self._compiled.get(key)
         if found is None:
             plan = supporting_plan(rule, self.own, self._sizes())
-            chunks = self._chunks if worker == 0 else Chunks()
+            chunks = self._workers[worker].chunks
             found = self._compiled[key] = compile_support(
                 plan, self._scope, chunks, lambda: self._supported
             )
@@ -291,44 +374,26 @@ class Rules:
         key: tuple[object, ...],
         plan: Callable[[], RulePlan],
         sink: Callable[[RulePlan], Push],
+        worker: int = 0,
     ) -> Push:
         found = self._compiled.get(key)
         if found is None:
-            made = plan()
+            made, chunks = plan(), self._workers[worker].chunks
             found = self._compiled[key] = compile_steps(
-                made.steps, made.head, {}, self._scope, self._chunks, sink(made)
+                made.steps, made.head, {}, self._scope, chunks, sink(made)
             )
         return found
 
     def _sizes(self) -> dict[str, int]:
         return {name: relation.alive for name, relation in self.relations.items()}
 
-    def _lost_sink(self, rule: Rule, width: int) -> Push:
-        name = rule.head.relation
-        relation = self.relations[name]
-        premises = max(width - relation.arity, 0)
-        at, ranks = (np.empty(CHUNK, dtype=np.int64) for _ in range(2))
-
-        def sink(cand: Rows, n: int) -> None:
-            have = self._found[name]
-            out = self._lost[name] = grown(self._lost[name], have, have + n)
-            heads = self._heads[name] = grown(self._heads[name], have, have + n)
-            relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
-            self._found[name] = kernels.lost_heads(
-                cand, n, premises, relation.arity, at, ranks, relation.seen, out, heads, have
-            )
-
-        return sink
-
     def _collect(self) -> dict[str, Heads]:
-        found = {}
-        for name, count in self._found.items():
-            if count:
-                ids = self._lost[name][:count].copy()
-                self.relations[name].seen[ids] = 0
-                self._found[name] = 0
-                found[name] = Heads(ids, self._heads[name][:count].copy())
-        return found
+        first, *others = self._workers
+        for name in self.stratum.relations:
+            for other in others:
+                if other.count[name]:
+                    first.join(name, other)
+        return {name: first.take(name) for name, count in first.count.items() if count}
 
     def _admit_sink(self, rule: Rule) -> Push:
         relation = self.relations[rule.head.relation]

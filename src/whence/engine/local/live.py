@@ -57,7 +57,6 @@ class LiveRelation(Relation):
         "hashed",
         "pending",
         "pivot",
-        "seen",
         "selector",
         "shift",
         "slots",
@@ -91,7 +90,6 @@ class LiveRelation(Relation):
         self.rows = np.empty((16, self.arity + 1), dtype=np.int64)
         self.dead = np.zeros(16, dtype=np.uint8)
         self.was: Flags = np.zeros(16, dtype=np.uint8)
-        self.seen: Flags = np.zeros(16, dtype=np.uint8)
         self.size = self.old = self.mark = 0
         self.alive_rows = 0
         self.box = Box.around(self.consts, self.consts)
@@ -129,7 +127,6 @@ class LiveRelation(Relation):
         self.rows[:n, self.arity] = np.arange(n) if ranks is None else ranks
         self.dead[:n] = 0
         self.was[:n] = 0
-        self.seen[:n] = 0
         self.size = self.mark = self.old = self.alive_rows = n
         if n:
             self._choose_table(rows, 0, 0)
@@ -158,7 +155,6 @@ class LiveRelation(Relation):
                 self.size,
                 self.dead,
                 self.was,
-                self.seen,
                 self.pending,
                 self.waiting,
             )
@@ -305,7 +301,7 @@ class LiveRelation(Relation):
     def _reserve(self, need: int) -> None:
         if need > self.rows.shape[0]:
             self.rows = grown(self.rows, self.size, need)
-        for name in ("dead", "was", "seen"):
+        for name in ("dead", "was"):
             array = getattr(self, name)
             if need > array.shape[0]:
                 setattr(self, name, grown(array, self.size, need))

@@ -61,7 +61,7 @@ def prepare_live_kernels() -> None:
     moves = (none, none, none, none, rows)
     live.find_rows(rows, 0, ints, ints, *table, rows, ints)
     live.fill_rows(rows, 0, 2, ints, ints, cells, none, 63)
-    live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, flags, ints, 0)
+    live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, ints, 0)
     live.revive_rows(none, flags, ints, 0)
     live.find_ranks(rows, 0, ints, ints, ints, ints, ints, cells, rows, ints, ints)
     live.sync_ranks(none, ints, ints, cells, rows)

@@ -140,7 +140,6 @@ def admit_rows(
     size: int,
     dead: Flags,
     was: Flags,
-    seen: Flags,
     pending: Ints,
     waiting: int,
 ) -> tuple[int, int, int]:
@@ -203,7 +202,6 @@ def admit_rows(
                 rows[r, c] = cand[i, c]
             rows[r, k] = -1
             was[r] = 1
-            seen[r] = 0
             size += 1
         dead[r] = PENDING
         pending[waiting] = r
