@@ -93,7 +93,7 @@ def test_a_file_that_is_cut_anywhere_is_told(closed: bool, tmp_path: Path) -> No
     files = made(tmp_path / "made", closed=closed, snapshot=True)
     for name, content in files.items():
         if name != "lock":
-            for size in range(0, len(content), 7):
+            for size in range(0, len(content), 31 if name == "mark" else 1):
                 assert not survives(tmp_path / "db", {**files, name: content[:size]}), (name, size)
 
 
@@ -163,6 +163,72 @@ def test_damage_before_a_record_is_told_even_without_a_mark_for_it(tmp_path: Pat
     for at in range(64, last):
         changed = log[:at] + bytes([log[at] ^ 4]) + log[at + 1 :]
         assert not survives(tmp_path / "db", {**files, "log-000000000001.wal": changed}), at
+
+
+def test_a_log_cut_behind_a_whole_record_is_told(tmp_path: Path) -> None:
+    files = made(tmp_path / "made", closed=False, snapshot=False)
+    name = "log-000000000001.wal"
+    whole = files[name][: -40 - len(HISTORY[-1])]
+    put(tmp_path / "db", {**files, name: whole})
+    with pytest.raises(DataError, match=rf"W0664.*byte {len(whole)}: the log ends there"):
+        Store.open(tmp_path / "db", files=QUICK)
+    with pytest.raises(DataError, match=r"W066[46]"):
+        looked_at(tmp_path / "db")
+
+
+@pytest.mark.parametrize(
+    ("name", "new"),
+    [
+        ("log-000000000003.wal", "log-000000000002.wal"),
+        ("snapshot-000000000002.snap", "snapshot-000000000003.snap"),
+        ("log-000000000003.wal", "snapshot-000000000002.snap"),
+        ("snapshot-000000000002.snap", "log-000000000003.wal"),
+    ],
+)
+def test_a_file_under_the_name_of_another_is_told(name: str, new: str, tmp_path: Path) -> None:
+    files = made(tmp_path / "made", closed=True, snapshot=True)
+    content = files.pop(name)
+    assert not survives(tmp_path / "db", {**files, new: content})
+
+
+def test_a_mark_without_a_whole_slot_is_told(tmp_path: Path) -> None:
+    files = made(tmp_path / "made", closed=True, snapshot=True)
+    put(tmp_path / "db", {**files, "mark": files["mark"][:64] + bytes(len(files["mark"]) - 64)})
+    for opened in (reopened, looked_at):
+        with pytest.raises(DataError, match=r"W0667.*no mark fits"):
+            opened(tmp_path / "db")
+
+
+def test_a_log_that_ends_before_its_snapshot_is_told(tmp_path: Path) -> None:
+    """The old segment, cut, with the newer snapshot: as if batches had been taken back."""
+    store = Store.open(tmp_path / "made", files=Unsynced())
+    for body in HISTORY[:3]:
+        store.append(body)
+    old = {path.name: path.read_bytes() for path in store.path.iterdir()}
+    store.checkpoint(pack(HISTORY[:3]))
+    new = {path.name: path.read_bytes() for path in store.path.iterdir()}
+    store.close()
+    log = old["log-000000000001.wal"]
+    del new["log-000000000004.wal"]
+    put(tmp_path / "db", {**new, "log-000000000001.wal": log})
+    assert reopened(tmp_path / "db", QUICK) == HISTORY[:3]
+    put(tmp_path / "db", {**new, "mark": old["mark"], "log-000000000001.wal": log[:64]})
+    for opened in (reopened, looked_at):
+        with pytest.raises(DataError, match=r"W066[46]"):
+            opened(tmp_path / "db")
+
+
+def test_batches_that_are_damaged_after_opening_are_told_when_they_are_read(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "db", files=QUICK) as store:
+        store.append(b"one")
+    with Store.open(tmp_path / "db", files=QUICK) as store:
+        log = next(store.path.glob("log-*"))
+        log.write_bytes(log.read_bytes()[:-1] + b"?")
+        with pytest.raises(DataError, match="W0664"):
+            list(store.recovered.batches)
+        log.unlink()
+        with pytest.raises(DataError, match="W0661"):
+            list(store.recovered.batches)
 
 
 def test_the_message_names_file_and_place(tmp_path: Path) -> None:

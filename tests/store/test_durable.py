@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import zygote
-from store.disk import Unsynced
+from store.disk import Disk, Recording, Unsynced, put
 from whence import durable
 from whence.database import Database
 from whence.diagnostics import DataError, UsageError, WhenceError
@@ -259,6 +259,36 @@ def test_a_note_that_is_no_json_is_refused_before_anything_happens(tmp_path: Pat
         db.insert("link", [(3, 4)])
     with Database(tmp_path / "db") as db:
         assert db["link"].rows() == [(3, 4), (8, 9)]
+
+
+@pytest.mark.parametrize("floor", [0, 700])
+def test_a_power_failure_leaves_a_database_at_a_commit(
+    floor: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "FLOOR", floor)
+    recording = Recording(tmp_path / "db")
+    moments: list[tuple[int, dict[str, list[tuple[object, ...]]]]] = []
+    random = Random(9)
+    with monkeypatch.context() as patch:
+        patch.setattr("whence.store.store.Files", lambda: recording)
+        db = Database(tmp_path / "db")
+        moments.append((len(recording.notes), everything(db)))
+        db.load(PROGRAM)
+        moments.append((len(recording.notes), everything(db)))
+        for _ in range(12):
+            with db.transaction() as t:
+                t.insert("link", [(random.randint(1, 5), random.randint(1, 5))])
+                t.delete("link", [(random.randint(1, 5), random.randint(1, 5))])
+            moments.append((len(recording.notes), everything(db)))
+        db.close()
+    disk = Disk.before(recording)
+    for point, note in enumerate(recording.notes, 1):
+        disk.do(note)
+        put(tmp_path / "crashed", disk.torn(random))
+        done = sum(end <= point for end, _ in moments)
+        with Database(tmp_path / "crashed") as db:
+            found = everything(db)
+        assert found in [state for _, state in moments[max(0, done - 1) : done + 1]], point
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

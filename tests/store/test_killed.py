@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from store.worker import judge, start
+from store.worker import judge, started
 from whence.store import Reader, Store
 
 
@@ -17,7 +17,7 @@ def kill_often(folder: Path, times: int, seed: int) -> None:
     commit = 0
     for _ in range(times):
         options = random.choice(((), ("unsynced",)))
-        with start(folder, 10**9, random.choice((1, 3, 10, 1000)), *options) as child:
+        with started(folder, 10**9, random.choice((1, 3, 10, 1000)), *options) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == b"%d\n" % commit, "the child found all of it"
             time.sleep(random.random() ** 2 * 0.03)

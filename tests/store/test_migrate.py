@@ -67,6 +67,21 @@ def test_damage_in_format_0_is_told_and_nothing_is_changed(name: str, tmp_path: 
         assert (tmp_path / "db" / each).read_bytes() == content
 
 
+@pytest.mark.parametrize("name", ["wal", "snapshot"])
+def test_a_file_of_format_0_that_is_none_is_told(name: str, tmp_path: Path) -> None:
+    put(tmp_path / "db", {**format_0(HISTORY, 2), name: b"something else"})
+    with pytest.raises(DataError, match=r"W066[45].*header is not that of a"):
+        Store.open(tmp_path / "db")
+
+
+def test_a_new_log_with_batches_and_no_mark_is_not_begun_again(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "db") as store:
+        store.append(b"one")
+    (tmp_path / "db" / "mark").unlink()
+    with pytest.raises(DataError, match=r"W0666.*mark"):
+        Store.open(tmp_path / "db")
+
+
 def test_a_log_of_format_0_without_its_snapshot_is_told(tmp_path: Path) -> None:
     put(tmp_path / "db", {"wal": format_0(HISTORY, 2, 2)["wal"]})
     with pytest.raises(DataError, match="begins with batch 3"):

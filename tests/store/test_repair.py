@@ -69,6 +69,12 @@ def test_a_damaged_snapshot_without_an_older_one_leaves_nothing(
     assert repair(folder, tmp_path / "new") == Report(0, 0, 0, lost=4)
 
 
+def test_a_segment_whose_header_is_damaged_is_given_up(folder: Path, tmp_path: Path) -> None:
+    spoil(folder / "log-000000000003.wal", 30)
+    assert repair(folder, tmp_path / "new") == Report(2, 2, 0, lost=2)
+    assert reopened(tmp_path / "new") == HISTORY[:2]
+
+
 def test_repair_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
     for target in (folder, folder / "lock"):
         with pytest.raises(UsageError, match="W0660"):

@@ -266,6 +266,31 @@ def test_a_device_that_fails_to_sync_ends_writing(tmp_path: Path) -> None:
     assert reopened(tmp_path / "db") in ([b"one"], [b"one", b"two"])
 
 
+def test_a_device_that_fails_once_ends_writing_even_when_the_batch_is_taken_back(
+    tmp_path: Path,
+) -> None:
+    files = Recording(tmp_path / "db")
+    store = Store.open(tmp_path / "db", files=files)
+    store.append(b"one")
+    files.fail_sync = errno.EIO
+    with pytest.raises(DataError, match=r"W0668[^\0]*nothing of it is kept"):
+        store.append(b"two")
+    with pytest.raises(DataError, match=r"W0669.*input/output error"):
+        store.append(b"two")
+    store.close()
+    assert reopened(tmp_path / "db") == [b"one"]
+
+
+def test_closing_on_a_failing_device_says_so_and_lets_go(tmp_path: Path) -> None:
+    files = Failing()
+    store = Store.open(tmp_path / "db", files=files)
+    store.append(b"one")
+    files.failing = {"sync": errno.EIO}
+    with pytest.raises(DataError, match=r"W0661.*input/output error"):
+        store.close()
+    assert reopened(tmp_path / "db") == [b"one"]
+
+
 @pytest.mark.parametrize("where", ["rename sna", "rename log", "folder", "sync"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_a_checkpoint_that_fails_on_its_way_loses_nothing(
@@ -443,6 +468,18 @@ def test_a_short_write_is_carried_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with Store.open(tmp_path / "db", files=Unsynced()) as store:
         store.append(b"x" * 5000)
     assert reopened(tmp_path / "db", Unsynced()) == [b"x" * 5000]
+
+
+def test_a_write_that_takes_nothing_is_a_full_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(tmp_path / "db") as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwritev", lambda handle, parts, at: 0)
+            patch.setattr(os, "pwrite", lambda handle, data, at: 0)
+            with pytest.raises(DataError, match=r"W0668.*no space left"):
+                store.append(b"one")
+        assert store.append(b"one") == 1
 
 
 def test_a_termination_signal_between_calls_leaves_the_store_as_a_kill_would(

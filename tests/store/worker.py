@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from whence.store import Recovered, Store
@@ -46,10 +48,17 @@ def judge(recovered: Recovered, before: int = 0) -> int:
     return before
 
 
-def start(folder: Path, commits: int, every: int, *options: str) -> subprocess.Popen[bytes]:
-    """Start a process that commits so many batches, with a checkpoint now and then."""
+@contextmanager
+def started(
+    folder: Path, commits: int, every: int, *options: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that commits so many batches, with a checkpoint now and then."""
     command = [sys.executable, __file__, str(folder), str(commits), str(every), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        try:
+            yield child
+        finally:
+            child.kill()  # it must not outlive a test that fails
 
 
 def main(folder: str, commits: str, every: str, *options: str) -> None:

@@ -53,7 +53,7 @@ def judge(db: Database) -> int:
 
 
 def start() -> subprocess.Popen[bytes]:
-    """Start the process."""
+    """Start the process; it ends with its input."""
     return subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -172,7 +172,7 @@ class Reader:
                 commit = found[0]
                 continue
             path = self.path / log_name(commit + 1)
-            if not path.exists():
+            if path == cursor.path or not path.exists():  # the log was cut, or has gone
                 return None
             following = Cursor(self._files, path, self._store, commit + 1)
             self._drop()
