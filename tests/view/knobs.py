@@ -16,6 +16,7 @@ KNOBS: dict[str, tuple[int, ...]] = {
     "compact": (live.COMPACT_FLOOR, 1, 5),  # dead rows that are put up with
     "dense": (live._DENSE_FLOOR, 0),  # entries of a table from tuples to rows
     "reclaim": (view._RECLAIM[0], 1),  # times the values at first until they are reclaimed
+    "thread": (ranked._WORTH_A_THREAD, 1),  # heads that are worth a thread
     "again": (choice._AGAIN, 2),  # batches until `auto` tries another strategy
     "patience": (0, 1, 2, 4),  # checks until `auto` finds a strategy too slow, 0 for ever
 }
@@ -29,6 +30,7 @@ def turned(settings: Settings) -> Iterator[None]:
     """Turn knobs for a while."""
     patches = [
         patch.object(live, "COMPACT_FLOOR", settings.get("compact", live.COMPACT_FLOOR)),
+        patch.object(ranked, "_WORTH_A_THREAD", settings.get("thread", ranked._WORTH_A_THREAD)),
         patch.object(choice, "_AGAIN", settings.get("again", choice._AGAIN)),
         patch.object(ranked.Rules, "check", _impatient(settings.get("patience", 0))),
     ]
