@@ -20,7 +20,7 @@ from whence.plan.delta import Place, Sizes, counting_plan, places
 from whence.plan.nodes import Exists, Stratum, Version
 from whence.syntax.nodes import Atom, Negation, Rule, Variable, Wildcard
 from whence.view.base import StratumWork
-from whence.view.ranked import Deltas
+from whence.view.rules import Deltas
 
 
 class Counts:

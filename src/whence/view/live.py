@@ -24,8 +24,8 @@ from whence.plan.pivot import pivot
 from whence.syntax.nodes import Atom, Program, Variable
 from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
-from whence.view.ranked import Machine
 from whence.view.recompute import RoundSizes
+from whence.view.rules import Machine
 from whence.view.stratum import LiveStratum
 
 _RECLAIM = 4, 100_000

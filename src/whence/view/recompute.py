@@ -14,6 +14,7 @@ from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.relation import Relation
 from whence.plan.nodes import Stratum
+from whence.syntax.nodes import Atom, walk
 from whence.view.base import StratumWork
 
 
@@ -70,15 +71,25 @@ def recompute(
     relations = evaluation.relations
     evaluation.selected -= {*stratum.relations}
     live = {name: relations[name] for name in stratum.relations}
-    for name in stratum.relations:
-        guard.tuples -= relations[name].alive
-        relations[name] = evaluation.fresh(name)
+    own = sum(relation.alive for relation in live.values())
+    below = {
+        name: relations[name]
+        for name in reads(stratum)
+        if name not in live and relations[name].alive <= own
+    }
     sizes = RoundSizes(relations)
     try:
+        for name in live:
+            guard.tuples -= relations[name].alive
+            relations[name] = evaluation.fresh(name)
+        for name in below:
+            # Joins with a relation that does not change are quicker; it is copied if that is cheap.
+            relations[name] = _copy(evaluation, name)
         evaluation.run_stratum(stratum, guard, threads, pool, sizes)
         fresh = {name: relations[name] for name in stratum.relations}
     finally:
         relations.update(live)
+        relations.update(below)
     ranks = sizes.ranks(stratum)
     found, clock = {}, 0
     for name in stratum.relations:
@@ -94,18 +105,38 @@ def recompute(
     return found, clock
 
 
+def _copy(evaluation: LocalEvaluation, name: str) -> Relation:
+    copy = evaluation.fresh(name)
+    rows = np.ascontiguousarray(evaluation.relations[name].live_rows())
+    copy.insert(rows, rows.shape[0])
+    copy.settle()
+    return copy
+
+
+def reads(stratum: Stratum) -> frozenset[str]:
+    """Return the relations that the stratum is computed from, in aggregates too."""
+    literals = [literal for rule in stratum.rules for literal in rule.body]
+    literals += [literal for s in stratum.subsumptions for literal in s.body]
+    return frozenset(
+        node.relation for literal in literals for node in walk(literal) if isinstance(node, Atom)
+    )
+
+
 def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:
     """Let the relation hold exactly these tuples, with these ranks; return what changed.
 
     The relation may be in the middle of a transaction: what counts is what it was before.
     """
     n = rows.shape[0]
-    rank = np.arange(n, dtype=np.int64) if ranks is None else ranks
-    before = np.flatnonzero(relation.was[: relation.size] == 0)
-    relation.bury_all()
-    relation.admit(np.ascontiguousarray(rows), n)
-    # Every tuple was dead, so all are pending, in order.
-    ids = relation.wave()
-    relation.rows[ids, relation.arity] = rank
-    relation.sync(ids)
-    return Delta(ids[relation.was[ids] != 0], before[relation.dead[before] != 0])
+    relation.waiting = 0
+    ids = relation.ensure(rows, n)
+    size = relation.size
+    dead = np.ones(size, dtype=np.uint8)
+    dead[ids] = 0
+    rank = np.full(size, -1, dtype=np.int64)
+    rank[ids] = np.arange(n, dtype=np.int64) if ranks is None else ranks
+    relation.dead[:size] = dead
+    relation.rows[:size, relation.arity] = rank
+    relation.sync_all()
+    relation.alive_rows = n
+    return relation.changed()

@@ -10,14 +10,15 @@ from whence.engine.local.live import Delta
 from whence.engine.local.selection import holds_for
 from whence.plan.nodes import Stratum
 from whence.rewrite.materialise_aggregates import Grouping
-from whence.syntax.nodes import Atom, Program, walk
+from whence.syntax.nodes import Program
 from whence.view.base import StratumWork
 from whence.view.choice import Choice
 from whence.view.counting import Counts
 from whence.view.groups import Groups
 from whence.view.program import why_recomputed
-from whence.view.ranked import Deltas, Endless, Machine, Rules, TooSlow, maintain
-from whence.view.recompute import recompute
+from whence.view.ranked import Endless, maintain
+from whence.view.recompute import reads, recompute
+from whence.view.rules import Deltas, Machine, Rules, TooSlow
 
 Strategy = Callable[["LiveStratum", Deltas, StratumWork], dict[str, Delta]]
 
@@ -30,7 +31,7 @@ class LiveStratum:
     ) -> None:
         self.stratum = stratum
         self.machine = machine
-        self.reads = _reads(stratum)
+        self.reads = reads(stratum)
         self.why_recomputed = why_recomputed(stratum, program) if grouping is None else None
         self.groups: Groups | None = None
         self.rules: Rules | None = None
@@ -87,15 +88,6 @@ class LiveStratum:
             suspects = {n: relations[n].living() for n in self.stratum.relations}
             work = StratumWork(self.stratum.number, self.stratum.relations, "ranked")
             maintain(rules, {}, work, ranked=True, suspects=suspects)
-
-
-def _reads(stratum: Stratum) -> frozenset[str]:
-    """Return the relations that the stratum is computed from, in aggregates too."""
-    literals = [literal for rule in stratum.rules for literal in rule.body]
-    literals += [literal for s in stratum.subsumptions for literal in s.body]
-    return frozenset(
-        node.relation for literal in literals for node in walk(literal) if isinstance(node, Atom)
-    )
 
 
 # ── strategies ──

@@ -211,13 +211,6 @@ class LiveRelation(Relation):
         self.sync(rows)
         self.alive_rows -= rows.shape[0]
 
-    def bury_all(self) -> None:
-        """Take all rows out, also those that are pending."""
-        self.dead[: self.size] = 1
-        self.rows[: self.size, self.arity] = -1
-        self.dense[:, 1] = -1
-        self.alive_rows = self.waiting = 0
-
     def follow(self, ids: Ints) -> None:
         """Let the recursion see these rows, which were idle."""
         self.rows[ids, self.arity] &= ~kernels.IDLE
@@ -227,6 +220,14 @@ class LiveRelation(Relation):
         """Let the dense table know the ranks of these rows."""
         if self.dense.shape[0]:
             kernels.sync_ranks(ids, self.box.lo, self.box.stride, self.dense, self.rows)
+
+    def sync_all(self) -> None:
+        """Let the dense table know the ranks of all rows."""
+        if self.dense.shape[0]:
+            b = self.box
+            kernels.fill_rows(
+                self.rows, self.size, self.arity, b.lo, b.stride, self.dense, self.hashed, 0
+            )
 
     def find_ranks(
         self, binding: Rows, n: int, key: tuple[Ints, Ints], at: Ints, out: Ints
