@@ -145,10 +145,10 @@ def row_of(program: Program, relation: str) -> st.SearchStrategy[Row]:
     return st.tuples(*(VALUES[a.type] for a in program.relation(relation).attributes))
 
 
-def play(examples: int, steps: int) -> None:
+def play(examples: int, steps: int, machine: type[RuleBasedStateMachine] = LiveViews) -> None:
     """Play random programs with some batches each; the judge makes a failure smaller itself."""
     run_state_machine_as_test(
-        LiveViews,
+        machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
