@@ -1,8 +1,8 @@
 """Which strategy is quickest for a stratum and a batch, from what batches of that size have cost.
 
 Each size of batch, by powers of two, has its own record. The first of its kind is maintained by
-ranked support, for no longer than recomputation would take; then the quickest so far is taken, and
-now and then the second best is tried again, because the data may have changed.
+ranked support, unless that takes far longer than recomputation; then the quickest is taken. Now
+and then, ever less often, another one is tried again, because the data may have changed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from whence.view.base import StratumWork
 _LEARN = 0.5
 """The weight of the latest cost in the average."""
 
-_AGAIN = 32
-"""Batches of a size after which the second best is tried again, if it is not far behind."""
+_FIRST = 4.0
+"""How many times the best cost a first try may take: ranks that it leaves make the next cheaper."""
 
-_FAR = 2.0
-"""How many times the best cost is far behind."""
+_FAR = 4.0
+"""How many times the best cost is too far behind to be tried again."""
 
 _MOSTLY = 0.4
 """The share of asked tuples that have to go for asking to be doubtful: then DRed is tried."""
@@ -53,19 +53,27 @@ class Choice:
         best = min([*known.values(), self.recompute])
         for name, seconds in record.seconds.items():
             if seconds is None:
-                return name, best
+                return name, _FIRST * best
         ranking = sorted({**known, "recompute": self.recompute}.items(), key=lambda item: item[1])
-        if record.uses % _AGAIN == 0 and len(ranking) > 1 and ranking[1][1] < _FAR * best:
-            return ranking[1][0], _FAR * best
-        name = ranking[0][0]
+        name, seconds = ranking[0]
+        other, behind = ranking[1]
+        if _is_power_of_two(record.uses) and record.uses >= 8 and behind < _FAR * best:
+            return other, best if other != "recompute" else self.recompute
         # What has become much slower than it was is given up, and recomputation learnt about.
-        return name, max(_FAR * best, self.recompute)
+        return name, max(2 * seconds, self.recompute)
 
-    def learn(self, gone: int, new: int, work: StratumWork, seconds: float, *, ended: bool) -> None:
-        """Note what a strategy took; when it was not `ended`, it would have taken longer."""
+    def learn(
+        self, gone: int, new: int, work: StratumWork, seconds: float, *, ended: bool, cold: bool
+    ) -> None:
+        """Note what a strategy took; when it was not `ended`, it would have taken longer.
+
+        What was `cold`, with rules to be compiled, says nothing, unless it was quick.
+        """
         record = self._record(gone, new)
         if work.strategy == "recompute":
             self.recompute += _LEARN * (seconds - self.recompute)
+            return
+        if cold and (not ended or seconds > self.recompute) and record.uses < 3:
             return
         seconds = seconds if ended else 2 * seconds
         before = record.seconds.get(work.strategy)
@@ -80,3 +88,7 @@ class Choice:
 
     def _record(self, gone: int, new: int) -> _Record:
         return self._records.setdefault((gone.bit_length(), new.bit_length()), _Record())
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0

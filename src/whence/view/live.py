@@ -28,6 +28,9 @@ from whence.view.recompute import RoundSizes
 from whence.view.rules import Machine
 from whence.view.stratum import LiveStratum
 
+_LARGE = 100_000
+"""Tuples of a stratum above which its indexes are built before the first change needs them."""
+
 _RECLAIM = 4, 100_000
 """Values are reclaimed when there are so many times as many as at first, and so many more."""
 
@@ -88,6 +91,9 @@ class LiveView:
             grouping = program.groupings.get(stratum.relations[0])
             live_stratum = LiveStratum(stratum, program.plan.program, grouping, machine)
             live_stratum.choice.recompute = costs[stratum.number]
+            rules = live_stratum.rules
+            if rules is not None and sum(relations[n].size for n in stratum.relations) > _LARGE:
+                rules.prepare()
             self._strata.append(live_stratum)
         for relation in relations.values():
             relation.settle_all()

@@ -291,6 +291,19 @@ class Rules:
             )
         return found
 
+    @property
+    def compilations(self) -> int:
+        """How many plans have been compiled."""
+        return len(self._compiled)
+
+    def prepare(self) -> None:
+        """Compile all plans, and build the indexes that they need, before the first change."""
+        for rule, place in self._places:
+            self._losing(rule, place, True, 0)
+            self._gaining(rule, place)
+        for rule in self.stratum.rules:
+            self._supporting(rule, 0)
+
     def _sizes(self) -> dict[str, int]:
         return {name: relation.alive for name, relation in self.relations.items()}
 

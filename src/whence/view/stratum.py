@@ -142,6 +142,7 @@ def _auto(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Del
     new = sum(deltas[name].came.shape[0] for name in live.reads if name in deltas)
     started = time.perf_counter()
     work.strategy, allowed = live.choice.pick(gone, new)
+    compiled = live.rules.compilations
     if work.strategy == "recompute":
         found = _recompute(live, deltas, work)
     else:
@@ -151,11 +152,13 @@ def _auto(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Del
         except TooSlow:
             live.rules.abandon()
             now = time.perf_counter()
-            live.choice.learn(gone, new, work, now - started, ended=False)
+            cold = live.rules.compilations > compiled
+            live.choice.learn(gone, new, work, now - started, ended=False, cold=cold)
             found, started = _recompute(live, deltas, work), now
         finally:
             live.rules.deadline = None
-    live.choice.learn(gone, new, work, time.perf_counter() - started, ended=True)
+    cold = live.rules.compilations > compiled
+    live.choice.learn(gone, new, work, time.perf_counter() - started, ended=True, cold=cold)
     return found
 
 

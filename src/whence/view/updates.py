@@ -98,6 +98,8 @@ class UpdateParser:
         if len(line) > MAX_LINE:
             message = f"a line of more than {MAX_LINE:,} characters is not read"
             raise BadLine("W0686", message, MAX_LINE)
+        if line.startswith("\ufeff"):  # some editors begin a file with it
+            return self.parse(line[1:])
         text = line.strip()
         if not text or text.startswith(("//", "#")):
             return None
