@@ -291,7 +291,7 @@ class Committed:
             undo()
             undo_windows()
 
-        if batch or net.said or net.event is not None or note is not None:
+        if batch or net.said or net.decided or net.event is not None or note is not None:
             self._record(commit_record(net, self.columns, note), undo_all)
             self.number += 1
             self.note = self.note if note is None else note

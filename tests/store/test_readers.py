@@ -27,7 +27,6 @@ def test_a_reader_sees_prefixes_while_another_process_writes(every: int, tmp_pat
                 assert commit >= before
                 states += commit > before
                 said = (said + child.stdout.read1(1 << 16))[-100:]  # type: ignore[attr-defined]
-            assert states
             child.kill()
             said += child.stdout.read()
             commit = judge(reader.refresh(), commit)
