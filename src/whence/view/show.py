@@ -12,7 +12,7 @@ from whence.syntax.printer import print_rule
 from whence.view.program import Maintained, maintained, why_recomputed
 
 _HOW = {
-    "auto": "ranked, dred or recompute, whichever batches of that size have shown to be quickest",
+    "auto": "ranked or recompute, whichever batches of that size have shown to be quicker",
     "ranked": "ranked: a tuple stays while premises of lower rank support it",
     "dred": "dred: all that may have lost its support is taken out, then derived again",
     "counting": "counting: a tuple stays while it has derivations",

@@ -137,28 +137,28 @@ def _recompute(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str
 
 
 def _auto(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Delta]:
-    assert live.rules is not None
+    rules, choice = live.rules, live.choice
+    assert rules is not None
     gone = sum(deltas[name].went.shape[0] for name in live.reads if name in deltas)
     new = sum(deltas[name].came.shape[0] for name in live.reads if name in deltas)
     started = time.perf_counter()
-    work.strategy, allowed = live.choice.pick(gone, new)
-    compiled = live.rules.compilations
-    if work.strategy == "recompute":
-        found = _recompute(live, deltas, work)
-    else:
-        live.rules.deadline = started + max(allowed, _LEAST)
+    work.strategy, allowed = choice.pick(gone, new)
+    compiled, ended = rules.compilations, True
+    if work.strategy == "ranked":
+        rules.deadline = started + max(allowed, _LEAST)
         try:
-            found = _by_rules(live, deltas, work)
+            return _by_rules(live, deltas, work)
         except TooSlow:
-            live.rules.abandon()
-            now = time.perf_counter()
-            cold = live.rules.compilations > compiled
-            live.choice.learn(gone, new, work, now - started, ended=False, cold=cold)
-            found, started = _recompute(live, deltas, work), now
+            ended = False
+            rules.abandon()
         finally:
-            live.rules.deadline = None
-    cold = live.rules.compilations > compiled
-    live.choice.learn(gone, new, work, time.perf_counter() - started, ended=True, cold=cold)
+            rules.deadline = None
+            now = time.perf_counter()
+            cold = rules.compilations > compiled
+            choice.learn_ranked(gone, new, now - started, ended=ended, cold=cold)
+        started = now
+    found = _recompute(live, deltas, work)
+    choice.learn_recompute(time.perf_counter() - started)
     return found
 
 
