@@ -17,6 +17,7 @@ Such chains are looked for by walking from new rows, now and then. What is not f
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -36,6 +37,10 @@ _TUPLES = 4096
 _STEPS = 128
 _WALKS = 16
 _SHOWN = 6
+
+_SHARE = 0.05
+_FLOOR = 0.05
+"""Looking takes no more than this share of the time, beside so many seconds in all."""
 
 _FAR = 1 << 32
 """Adding less than this goes round all numbers only after more rows than a relation can have."""
@@ -76,6 +81,8 @@ class Watch:
         self._runners = [compile_plan(p, scope, chunks, self._collect) for p in plans]
         self._rest = [c for c in range(decl.arity) if c not in growth.free]
         self._random = np.random.default_rng(0)
+        self._started = time.perf_counter()
+        self._spent = 0.0
 
     def _collect(self, rows: Rows, n: int) -> None:
         self._found.append(rows[:n].copy())
@@ -85,24 +92,28 @@ class Watch:
         delta = self._reads.delta()
         if delta.shape[0] == 0 or (rounds < self._rounds and self._reads.size < self._tuples):
             return
+        steps = _STEPS
         while self._rounds <= rounds:
             self._rounds *= 2
+            steps = _STEPS + rounds  # enough to come round a cycle of as many rows
         while self._tuples <= self._reads.size:
             self._tuples *= 2
-        steps = max(_STEPS, 4 * rounds)
+        now = time.perf_counter()
+        until = now + _FLOOR + _SHARE * (now - self._started) - self._spent
         for _ in range(_WALKS):
             start = delta[int(self._random.integers(delta.shape[0]))]
-            steps -= self._walk(start, steps)
-            if steps <= 0:
-                return
+            steps -= self._walk(start, steps, until)
+            if steps <= 0 or time.perf_counter() > until:
+                break
+        self._spent += time.perf_counter() - now
 
-    def _walk(self, start: Ints, steps: int) -> int:
+    def _walk(self, start: Ints, steps: int, until: float) -> int:
         """Go from row to row that is derived from it; return how many steps that was."""
         path = [start]
         seen = {tuple(start[self._rest].tolist()): 0}
         for step in range(steps):
             children = self._children(path[-1])
-            if children.shape[0] == 0:
+            if children.shape[0] == 0 or time.perf_counter() > until:
                 return step + 1
             row = children[int(self._random.integers(children.shape[0]))]
             rest = tuple(row[self._rest].tolist())
