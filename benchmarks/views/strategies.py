@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
@@ -30,8 +31,12 @@ from whence.engine.base import Limits
 from whence.view.base import View
 
 STRATEGIES = ("ranked", "dred", "recompute", "auto")
-RUNS = 5
-"""How often a batch is applied and taken back, after a first time that does not count."""
+FEWEST, RUNS, MOST = 2, 5, 30
+"""How often a batch is applied and taken back after a first time that does not count: when that
+takes long, when a strategy is far behind the best, and otherwise."""
+
+FAR = 5.0
+"""How many times the best cost is far behind."""
 
 LIMIT = 8.0
 """Seconds after which a strategy is stopped, and counts as that slow."""
@@ -66,6 +71,22 @@ def main() -> None:
     tell(found)
 
 
+@dataclass(slots=True)
+class Cell:
+    """One batch on one graph by one strategy."""
+
+    strategy: str
+    seconds: list[float] = field(default_factory=list)
+    work: dict[str, object] = field(default_factory=dict)
+    exact: bool = True
+    stopped: bool = False
+
+    @property
+    def cost(self) -> float:
+        """The median, without the first time unless that was all."""
+        return median(self.seconds[1:] or self.seconds)
+
+
 def _cell(
     program: session.Compiled,
     shape: Shape,
@@ -74,53 +95,53 @@ def _cell(
     make: Callable[[str], View],
     allowed: float,
 ) -> list[dict[str, object]]:
-    """Measure one batch; a cell that takes too long is repeated twice only."""
+    """Measure one batch by all strategies in turns, until that has taken so many seconds."""
     forth = batch(comes=updates.comes, goes=updates.goes)
     back = batch(comes=updates.goes, goes=updates.comes)
     gone = set(updates.goes)
     after = [*(edge for edge in shape.edges if edge not in gone), *updates.comes]
     needed = sorted_pairs(session.evaluate(program, edges(after)).table("path"))
-    times: dict[str, list[float]] = {strategy: [] for strategy in views}
-    rows: dict[str, dict[str, object]] = {}
+    cells = [Cell(strategy) for strategy in views]
+    order = list(cells)
     started = time.perf_counter()
-    order = list(views)
-    for turn in range(RUNS + 1):
-        for strategy in list(order):
-            view = views[strategy]
+    for turn in range(MOST + 1):
+        for cell in list(order):
+            view = views[cell.strategy]
             begun = time.perf_counter()
             try:
-                times[strategy].append(timed(view, forth)[0])
+                cell.seconds.append(timed(view, forth)[0])
+                cell.work = _work(view)
+                if turn == 0:
+                    cell.exact &= np.array_equal(sorted_pairs(view.table("path")), needed)
+                cell.exact &= view.size("path") == needed.shape[0]
             except LimitError:
-                order.remove(strategy)
-                times[strategy] = [time.perf_counter() - begun] * 2
-                rows[strategy] = {**_work(view), "exact": True, "stopped": True}
+                order.remove(cell)
+                cell.stopped, cell.seconds = True, [time.perf_counter() - begun]
+                cell.work = _work(view)
                 continue
-            rows[strategy] = {**_work(view), "stopped": False}
-            if turn == 0:
-                exact = bool(np.array_equal(sorted_pairs(view.table("path")), needed))
-                rows[strategy]["exact"] = exact
-                if not exact:
-                    progress(f"WRONG: {shape.name}, {updates.name}, {strategy}")
-            else:
-                rows[strategy]["exact"] = view.size("path") == needed.shape[0]
             try:
                 view.apply(back)
-            except LimitError:
-                views[strategy] = make(strategy)
+            except LimitError:  # the way back is not measured
+                views[cell.strategy] = make(cell.strategy)
         order = order[1:] + order[:1]
-        if turn >= 2 and time.perf_counter() - started > allowed:
+        if turn >= FEWEST and time.perf_counter() - started > allowed:
             break
+        if turn >= RUNS:  # who is far behind need not be measured more closely
+            best = min(cell.cost for cell in order)
+            order = [cell for cell in order if cell.cost < FAR * best]
     return [
         {
             "graph": shape.name,
             "tuples": int(needed.shape[0]),
             "batch": updates.name,
-            "strategy": strategy,
-            "seconds": median(times[strategy][1:]),
-            "runs": len(times[strategy]) - 1,
-            **rows[strategy],
+            "strategy": cell.strategy,
+            "seconds": cell.cost,
+            "runs": len(cell.seconds) - 1,
+            "exact": bool(cell.exact),
+            "stopped": cell.stopped,
+            **cell.work,
         }
-        for strategy in views
+        for cell in cells
     ]
 
 
