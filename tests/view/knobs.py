@@ -34,7 +34,7 @@ KNOBS: dict[str, tuple[int, ...]] = {
     "dense": (live._DENSE_FLOOR, 0),  # entries of a table from tuples to rows
     "reclaim": (_now("_RECLAIM")[0], 1),  # times the values at first until they are reclaimed
     "thread": (_now("_WORTH_A_THREAD"), 1),  # heads that are worth a thread
-    "again": (_now("_AGAIN"), 2),  # batches until `auto` tries another strategy
+    "turns": (0, 1, 2),  # batches until `auto` takes the other strategy, 0 by what they cost
     "patience": (0, 1, 2, 4),  # checks until `auto` finds a strategy too slow, 0 for ever
 }
 """The values of each; the first is the one in use."""
@@ -43,7 +43,6 @@ CONSTANTS = {
     "chunk": "CHUNK",
     "compact": "COMPACT_FLOOR",
     "thread": "_WORTH_A_THREAD",
-    "again": "_AGAIN",
 }
 
 
@@ -57,6 +56,8 @@ def turned(settings: Settings) -> Iterator[None]:
         for module in _homes(constant)
     ]
     patches.append(patch.object(_now("Rules"), "check", _impatient(settings.get("patience", 0))))
+    if settings.get("turns"):
+        patches.append(patch.object(_now("Choice"), "pick", _in_turns(settings["turns"])))
     if settings.get("reclaim") == 1:
         patches.append(patch.object(whence.view.live, "_RECLAIM", (1, 1)))
     if settings.get("dense") == 0:
@@ -68,6 +69,18 @@ def turned(settings: Settings) -> Iterator[None]:
     finally:
         for each in reversed(patches):
             each.stop()
+
+
+def _in_turns(every: int) -> Callable[..., tuple[str, float]]:
+    """A choice that goes by the number of batches, so that it is the same every time."""
+    calls = 0
+
+    def pick(choice: Any, gone: int, new: int) -> tuple[str, float]:
+        nonlocal calls
+        calls += 1
+        return ("ranked", "recompute")[calls // every % 2], 1e9
+
+    return pick
 
 
 def _impatient(patience: int) -> Callable[[Any], None]:

@@ -92,7 +92,7 @@ def batches(rng: Random, edges: set[tuple[int, int]]) -> list[dict]:
 
 
 @pytest.mark.parametrize(
-    "knobs", [{}, {"chunk": 64, "compact": 16, "thread": 8, "again": 2}], ids=str
+    "knobs", [{}, {"chunk": 64, "compact": 16, "thread": 8, "turns": 1}], ids=str
 )
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_medium_graphs_stay_exact(name: str, knobs: dict[str, int]) -> None:
