@@ -16,6 +16,12 @@ _LEARN = 0.5
 _FIRST = 4.0
 """How many times as long as recomputation a first try may take: ranks that it leaves pay later."""
 
+_HALF = 0.5
+"""The share of a guess of recomputation from which on the guess is put to the test."""
+
+_COLD = 0.1
+"""Seconds that compiling rules may take."""
+
 _FAR = 4.0
 """How many times as long is too far behind to be tried again."""
 
@@ -33,6 +39,7 @@ class Choice:
 
     def __init__(self, recompute: float) -> None:
         self.recompute = recompute
+        self._guessed = True
         self._records: dict[tuple[int, int], _Record] = {}
 
     def pick(self, gone: int, new: int) -> tuple[str, float]:
@@ -42,6 +49,8 @@ class Choice:
         ranked = record.seconds
         if ranked is None:
             return "ranked", _FIRST * self.recompute
+        if self._guessed and ranked > _HALF * self.recompute:
+            return "recompute", self.recompute
         if ranked <= self.recompute:
             # What has become much slower than it was is given up.
             return "ranked", max(2 * ranked, self.recompute)
@@ -52,15 +61,17 @@ class Choice:
 
     def learn_recompute(self, seconds: float) -> None:
         """Note what recomputation took."""
+        if self._guessed:
+            self.recompute, self._guessed = seconds, False
         self.recompute += _LEARN * (seconds - self.recompute)
 
     def learn_ranked(self, gone: int, new: int, seconds: float, *, ended: bool, cold: bool) -> None:
         """Note what ranked support took; when it was not `ended`, it would have taken longer.
 
-        What was `cold`, with rules to be compiled, says nothing, unless it was quick.
+        What was `cold`, with rules to be compiled, tells only if it was far from that.
         """
         record = self._record(gone, new)
-        if cold and seconds > self.recompute and record.uses < 3:
+        if cold and self.recompute < seconds < self.recompute + _COLD:
             return
         seconds = seconds if ended else 2 * seconds
         before = record.seconds

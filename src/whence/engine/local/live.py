@@ -173,8 +173,8 @@ class LiveRelation(Relation):
             self.admit(fresh, fresh.shape[0])
             self.dead[before : self.size] = 1
             self.waiting = waiting
-            self._enter()
             ids = self.find(tuples)
+        self._enter()  # also rows that a wave never reached
         return ids
 
     def _enter(self) -> None:
