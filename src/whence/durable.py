@@ -99,6 +99,9 @@ class Follower:
                     _begin_again(committed, state, entries)
                 else:
                     for entry in entries:
+                        # Programs are told to nobody and end the view; commits are told again.
+                        if committed.publisher.relations and entry.header["kind"] == "commit":
+                            committed.make_view()
                         committed.replay(entry)
             except BaseException:
                 self._reader.restart()

@@ -368,6 +368,20 @@ def test_a_reader_is_told_exactly_what_changed(
             assert commits == 0
 
 
+def test_a_reader_is_told_also_after_the_program_grew(tmp_path: Path) -> None:
+    with Database(tmp_path / "db") as db:
+        db.load(PROGRAM)
+        with Database(tmp_path / "db", read_only=True) as reader:
+            told: list[str] = []
+            reader.subscribe("path", lambda change: told.append(repr(change)))
+            db.load(".decl other(x: number)")
+            db.insert("link", [(1, 2)])
+            db.insert("link", [(2, 3)])
+            assert reader.refresh() == 3
+            assert told == ["<Change path +1 -0>", "<Change path +2 -0>"]
+            assert "other" in reader
+
+
 def test_a_reader_that_fails_on_its_way_begins_again(tmp_path: Path) -> None:
     with Database(tmp_path / "db") as db:
         db.load(PROGRAM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -100,8 +101,14 @@ class Cursor:
         self._buffer = memoryview(b"")
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._files.close(self._handle)
+        """Let go of the file; a second time does nothing."""
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            self._files.close(handle)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError, OSError):
+            self.close()
 
     def _view(self, size: int) -> memoryview:
         at = self.offset - self._start

@@ -46,6 +46,13 @@ def new_header(kind: bytes, store: bytes, first: int) -> FileHeader:
     return FileHeader(kind, store, os.urandom(ID_SIZE), first)
 
 
+def refuse_foreign(folder: Path, listed: Listing) -> None:
+    """Refuse a folder that holds something else, before anything is written there."""
+    ours = listed.has_mark or listed.snapshots or listed.segments or _OLD_LOG in listed.others
+    if listed.others and not ours:
+        raise faults.not_a_store(folder, f"it contains `{listed.others[0]}`")
+
+
 def version_of(files: Files, folder: Path, listed: Listing) -> int | None:
     """Return the format of a folder, or None where there is no store yet."""
     if listed.has_mark:
@@ -59,9 +66,8 @@ def version_of(files: Files, folder: Path, listed: Listing) -> int | None:
             files.close(handle)
     if _OLD_LOG in listed.others:
         return 0
+    refuse_foreign(folder, listed)
     if not listed.blank:
-        if listed.others and not (listed.snapshots or listed.segments):
-            raise faults.not_a_store(folder, f"it contains `{listed.others[0]}`")
         raise _no_mark(folder)
     if listed.segments:
         handle = files.open(folder / log_name(1))

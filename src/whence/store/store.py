@@ -16,7 +16,7 @@ from whence.store.layout import listing, log_name, make_folder, remove_all
 from whence.store.lock import Lock
 from whence.store.log import Segment, create_segment
 from whence.store.mark import Mark
-from whence.store.migrate import bring_up, new_header
+from whence.store.migrate import bring_up, new_header, refuse_foreign
 from whence.store.recover import Recovered, needed_segments, recover
 from whence.store.snapshot import write_snapshot
 
@@ -40,6 +40,7 @@ class Store:
         self._refusal = ""
         with faults.os_faults(self.path), contextlib.ExitStack() as undo:
             make_folder(files, self.path)
+            refuse_foreign(self.path, listing(files, self.path))
             writer = Lock(files, self.path)
             undo.callback(writer.release)
             bring_up(files, self.path)
@@ -60,9 +61,9 @@ class Store:
             self._base = self.recovered.snapshot_commit
             mark.write_synced(found.commit, self._base)
             self.commit: int = found.commit
-            self._writer, self._mark, self._log = writer, mark, log
             self._clean()
             undo.pop_all()
+            self._writer, self._mark, self._log = writer, mark, log
 
     @classmethod
     def open(cls, path: Path | str, *, sync: bool = True, files: Files | None = None) -> Store:
@@ -158,7 +159,8 @@ class Store:
                         self._refusal = ""
                 raise
             self._refusal = ""
-            self._clean()
+            with contextlib.suppress(OSError):  # what stays behind is removed another time
+                self._clean()
 
     def _begin_segment(self, header: FileHeader) -> None:
         # Once the new segment may be there, what is appended to the old one would be lost behind
