@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 
 
 def match_goal(program: Program, relations: Relations, goal: Atom) -> pa.Table:
-    """Return the tuples of the goal's relation that match the goal, in order."""
+    """Return the tuples of the goal's relation that match the goal, in order.
+
+    Few match, as a rule, so they are put in order afterwards; only engines can order records.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = columns_of(program, goal.relation)
     wanted = [_value(arg, column) for arg, column in zip(goal.args, columns, strict=True)]
-    table = relations.table(goal.relation, ordered=True)
+    names = [arg.name for arg in goal.args if isinstance(arg, Variable)]
+    selects = any(value is not None for value in wanted) or len(set(names)) < len(names)
+    early = not selects or any(column.kind is Kind.RECORD for column in columns)
+    table = relations.table(goal.relation, ordered=early)
     if not columns:
         return table
     keep = None
@@ -39,7 +45,10 @@ def match_goal(program: Program, relations: Relations, goal: Atom) -> pa.Table:
                 first[arg.name] = index
             continue
         keep = test if keep is None else pc.and_(keep, test)
-    return table if keep is None else table.filter(keep)
+    table = table if keep is None else table.filter(keep)
+    if early or table.num_rows < 2:
+        return table
+    return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def _value(arg: Term, column: Column) -> int | float | str | None:

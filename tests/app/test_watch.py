@@ -270,6 +270,31 @@ def test_changes_come_as_soon_as_they_are_committed(start: type[Watching]) -> No
     assert (code, err) == (0, "")
 
 
+def test_a_named_pipe_is_a_source(start: type[Watching], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    watching = start("--updates", tmp_path / "pipe")
+    with (tmp_path / "pipe").open("w") as pipe:
+        pipe.write('+link("A", "B").\ncommit.\n')
+        pipe.flush()
+        assert watching.commit() == {'+reach("A", "B").'}
+    assert watching.end() == (0, "")
+
+
+def test_waiting_for_a_pipe_can_be_interrupted(start: type[Watching], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    watching = start("--updates", tmp_path / "pipe", "--ttl", "link=1s")
+    time.sleep(2.0)
+    assert watching.end(signal.SIGINT)[0] == 130
+
+
+def test_facts_from_files_expire_by_the_clock(start: type[Watching], program: Path) -> None:
+    program.write_text(PROGRAM + ".input link")
+    (program.parent / "link.facts").write_text("A\tB\n")
+    watching = start("--updates", "-", "-F", program.parent, "--ttl", "link=500ms")
+    assert watching.commit() == {'-reach("A", "B").'}
+    assert watching.end()[0] == 0
+
+
 def test_batches_end_after_a_time(start: type[Watching]) -> None:
     watching = start("--updates", "-", "--batch", "50ms")
     watching.send('+link("A", "B").\n')
@@ -444,6 +469,7 @@ def test_it_goes_on_in_a_folder_and_windows_keep_their_timers(
     assert '-reach("B", "C").' not in out
 
 
+@pytest.mark.slow
 def test_a_killed_watch_applies_no_update_twice_and_loses_none(
     start: type[Watching], program: Path, tmp_path: Path
 ) -> None:

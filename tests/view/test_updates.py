@@ -40,6 +40,7 @@ def parser() -> UpdateParser:
     ("line", "fact"),
     [
         ("+link(1, 2).", Fact("+", "link", (1, 2))),
+        ("\ufeff+link(1, 2).", Fact("+", "link", (1, 2))),
         ("-link(1,-2).\r\n", Fact("-", "link", (1, -2))),
         ("  + link( 1 , 0x10 ) .", Fact("+", "link", (1, 16))),
         ("+link(1, 2) @ 12.5.", Fact("+", "link", (1, 2), 12.5)),

@@ -184,10 +184,11 @@ def _watch(
 
     terminal = sys.stderr.isatty() and not quiet
     display = LiveDisplay(relations, lambda name: len(db[name])) if terminal else None
-    db.work  # noqa: B018  the view is made before the first update asks for it
+    for name in relations:  # makes the view, and refuses relations whose changes are not told
+        db.subscribe(name, lambda _: None).cancel()
+    start = None if from_start else start_of(db.note)
+    source = open_source(updates, follow=follow, start=start, stdin=_stdin, warn=tell)
     with stopping() as stop:
-        start = None if from_start else start_of(db.note)
-        source = open_source(updates, follow=follow, start=start, stdin=_stdin, warn=tell)
         parser = UpdateParser({n: columns_of(db.program, n) for n in db}, keys=keys)
         watching = Watch(
             db,
@@ -210,7 +211,7 @@ def _watch(
             code = INTERRUPTED if stopped.signal == 2 else TERMINATED
     if code and not quiet:
         print("interrupted" if code == INTERRUPTED else "terminated", file=sys.stderr)
-    if code or terminal:
+    if terminal or (code and not quiet):
         print(watching.progress.summary(), file=sys.stderr)
     return code
 
