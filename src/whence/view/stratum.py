@@ -20,6 +20,9 @@ from whence.view.ranked import Endless, maintain
 from whence.view.recompute import reads, recompute
 from whence.view.rules import Deltas, Machine, Rules, TooSlow
 
+_SPARE = 10_000
+"""Tuples that may be more than twice as many as the best ones need, before those are dropped."""
+
 Strategy = Callable[["LiveStratum", Deltas, StratumWork], dict[str, Delta]]
 
 
@@ -37,6 +40,7 @@ class LiveStratum:
         self.rules: Rules | None = None
         self.counts: Counts | None = None
         self.choice = Choice(0.0)
+        self._select_at = 0
         scope = machine.evaluation.scope(machine.guard)
         if grouping is not None:
             values = machine.evaluation.values
@@ -61,6 +65,9 @@ class LiveStratum:
             found = _recompute(self, deltas, work)
         else:
             found = BY_NAME[strategy](self, deltas, work)
+            if self.rules.selected and self._tuples() > self._select_at:
+                self.select()
+                found = self.changed()
         work.seconds = time.perf_counter() - started
         return found, work
 
@@ -88,6 +95,16 @@ class LiveStratum:
             suspects = {n: relations[n].living() for n in self.stratum.relations}
             work = StratumWork(self.stratum.number, self.stratum.relations, "ranked")
             maintain(rules, {}, work, ranked=True, suspects=suspects)
+            self._select_at = 2 * self._tuples() + _SPARE
+
+    def changed(self) -> dict[str, Delta]:
+        """Return what the transaction has done so far, by looking at all rows."""
+        relations = self.machine.relations
+        changed = {name: relations[name].changed() for name in self.stratum.relations}
+        return {name: delta for name, delta in changed.items() if delta}
+
+    def _tuples(self) -> int:
+        return sum(self.machine.relations[name].alive for name in self.stratum.relations)
 
 
 # ── strategies ──
@@ -131,8 +148,7 @@ def _recompute(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str
         live.rules.clock = clock
         live.select()
         if live.rules.selected:
-            changed = {n: machine.relations[n].changed() for n in live.stratum.relations}
-            found = {name: delta for name, delta in changed.items() if delta}
+            found = live.changed()
     return found
 
 
