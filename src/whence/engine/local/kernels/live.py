@@ -1,9 +1,9 @@
 """Relations whose tuples come and go: the row of a tuple, its rank, and joins that look at both.
 
 The last column of such rows is the rank, negative for a row that is not there now, so that one
-look tells both. A tuple's row is found in a dense table over the box of all tuples, which holds the
-rank as well, or, where that would be too large, in a hash table of row numbers; one of the two is
-empty.
+look tells both. A tuple's row is found in a dense table over the box of all tuples, or, where that
+would be too large, in a hash table of row numbers; one of the two is empty. A cell of the dense
+table holds row and rank, each more by one, so that an empty cell says that nothing is there.
 
 Looking tuples up waits for memory, so the rows of all bindings are found first and looked at in a
 second loop: both have iterations that do not depend on each other, and their misses overlap.
@@ -110,7 +110,7 @@ def fill_rows(
             for c in range(k):
                 key += (rows[i, c] - lo[c]) * stride[c]
             dense[key, 0] = i + 1
-            dense[key, 1] = rows[i, k]
+            dense[key, 1] = rows[i, k] + 1
         return
     mask = hashed.shape[0] - 1
     for i in range(size):
@@ -192,7 +192,7 @@ def admit_rows(
         else:
             if dense.shape[0] > 0:
                 dense[key, 0] = size + 1
-                dense[key, 1] = -1
+                dense[key, 1] = 0
             else:
                 if size == last:
                     return i, size, waiting
@@ -247,6 +247,23 @@ def find_ranks(
             rank = rows[max(r, 0), last]
             ranks[i] = rank if r >= 0 else np.int64(-1)
         return
+    if k == 2 and slots[0] >= 0 and slots[1] >= 0:
+        # Most relations are binary: the same with the loop over columns undone.
+        s0, s1, lo0, lo1 = slots[0], slots[1], lo[0], lo[1]
+        span0, span1, stride0, stride1 = (
+            np.uint64(span[0]),
+            np.uint64(span[1]),
+            stride[0],
+            stride[1],
+        )
+        for i in range(n):
+            d0 = cand[i, s0] - lo0
+            d1 = cand[i, s1] - lo1
+            here = np.int64((np.uint64(d0) < span0) & (np.uint64(d1) < span1))
+            cell = (d0 * stride0 + d1 * stride1) * here
+            at[i] = dense[cell, 0] * here - np.int64(1)
+            ranks[i] = dense[cell, 1] * here - np.int64(1)
+        return
     for i in range(n):
         key = np.int64(0)
         inside = np.uint8(1)
@@ -255,9 +272,8 @@ def find_ranks(
             inside &= np.uint8(np.uint64(d) < np.uint64(span[c]))
             key += d * stride[c]
         key = key if inside else np.int64(0)
-        there = inside and dense[key, 0] > 0
-        at[i] = dense[key, 0] - np.int64(1) if there else np.int64(-1)
-        ranks[i] = dense[key, 1] if there else np.int64(-1)
+        at[i] = dense[key, 0] * np.int64(inside) - np.int64(1)
+        ranks[i] = dense[key, 1] * np.int64(inside) - np.int64(1)
 
 
 @kernel
@@ -269,7 +285,7 @@ def sync_ranks(ids: Ints, lo: Ints, stride: Ints, dense: Rows, rows: Rows) -> No
         key = np.int64(0)
         for c in range(k):
             key += (rows[r, c] - lo[c]) * stride[c]
-        dense[key, 1] = rows[r, k]
+        dense[key, 1] = rows[r, k] + 1
 
 
 @kernel
@@ -544,8 +560,36 @@ def mark_joined(
         active[left] = i
         left += 1 if g >= 0 and count[g] > 0 else 0
     turn = 0
+    binary = k == 2 and dense.shape[0] > 0
+    s0, s1 = (slots[0], slots[1]) if binary else (np.int64(-1), np.int64(-1))
+    t0, t1 = (taken[0], taken[1]) if binary else (np.int64(-1), np.int64(-1))
     while left > 0:
-        for a in range(left):
+        if binary:
+            # Most relations are binary: the same with the loop over columns undone.
+            for a in range(left):
+                i = active[a]
+                f = pool[start[groups[i]] + turn]
+                limit = np.uint64(binding[i, first_below]) if first_below >= 0 else first_anyway
+                v0 = consts[0]
+                if s0 >= 0:
+                    v0 = binding[i, s0]
+                elif t0 >= 0:
+                    v0 = first_rows[f, t0]
+                v1 = consts[1]
+                if s1 >= 0:
+                    v1 = binding[i, s1]
+                elif t1 >= 0:
+                    v1 = first_rows[f, t1]
+                d0 = v0 - lo[0]
+                d1 = v1 - lo[1]
+                here = np.int64(
+                    (np.uint64(first_rows[f, first_last]) < limit)
+                    & (np.uint64(d0) < np.uint64(span[0]))
+                    & (np.uint64(d1) < np.uint64(span[1]))
+                )
+                cell = (d0 * stride[0] + d1 * stride[1]) * here
+                ranks[a] = dense[cell, 1] * here - np.int64(1)
+        for a in range(0 if binary else left):
             i = active[a]
             f = pool[start[groups[i]] + turn]
             limit = np.uint64(binding[i, first_below]) if first_below >= 0 else first_anyway
@@ -562,8 +606,8 @@ def mark_joined(
                     d = v - lo[c]
                     there &= np.uint64(d) < np.uint64(span[c])
                     key += d * stride[c]
-                if there and dense[key, 0] > 0:
-                    rank = dense[key, 1]
+                if there:
+                    rank = dense[key, 1] - np.int64(1)
             elif there and hashed.shape[0] > 0:
                 h = GOLDEN
                 for c in range(k):
