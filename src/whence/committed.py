@@ -133,7 +133,7 @@ class Committed:
     @contextmanager
     def reading(self) -> Iterator[Derived]:
         """Hold the state still, with all windows in force."""
-        if self.derived.view is None and self.windows.contents:
+        if not self._adopted.issuperset(self.windows.contents):
             with self._telling():
                 self._live()
         with self.lock:
@@ -328,7 +328,7 @@ class Committed:
         """Make the view if there is none, and let windows know of facts they have not seen."""
         view = self.derived.make_view()
         new = [n for n in self.windows.contents if n not in self._adopted]
-        if not new:
+        if not new or self._clock() == UNDATED:  # who only reads leaves it to the writer
             return
         net = Net(clock=self._now())
         for name in new:
@@ -339,7 +339,8 @@ class Committed:
             numbers = range(self._arrivals + 1, self._arrivals + 1 + len(rows))
             self._arrivals += len(rows)
             stamps = [(at, number) for number in numbers]
-            net.said[name] = Said(dict(zip(rows, stamps, strict=True)))
+            if rows:
+                net.said[name] = Said(dict(zip(rows, stamps, strict=True)), adopted=True)
         self._commit(net, None)
         self._adopted.update(new)
 

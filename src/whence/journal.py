@@ -68,6 +68,8 @@ def commit_record(net: Net, columns: Callable[[str], tuple[Column, ...]], note: 
         )
         tables[f"-{relation}"] = table_of(columns(relation), gone)
     header: dict[str, object] = {"kind": "commit", "clock": net.clock, "event": net.event}
+    if any(said.adopted for said in net.said.values()):
+        header["adopted"] = True
     if net.decided:
         header["decided"] = net.decided
     if note is not None:
@@ -95,6 +97,7 @@ def net_of(record: Record) -> Net:
         said = Said(
             {**dict(zip(rows, stamps_of(stamps), strict=True)), **dict.fromkeys(tuples_of(went))}
         )
+        said.adopted = bool(header.get("adopted"))
         forgotten = stamps.column("forgotten").to_pylist()
         said.forgotten.update(row for row, gone in zip(rows, forgotten, strict=True) if gone)
         said.forgotten.update(tuples_of(went))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -139,6 +140,26 @@ def test_a_transaction_that_is_not_recorded_did_not_happen() -> None:
     assert everything(reopened(journal)) == everything(db)
 
 
+def test_opening_again_records_nothing_and_a_reader_leaves_windows_to_the_writer(
+    tmp_path: Path,
+) -> None:
+    with Database(tmp_path / "db") as db:
+        db.load(PROGRAM)
+        db.insert("link", [(1, 2), (2, 3), (3, 4)])
+        db.window("link", last=2)
+        with Database(tmp_path / "db", read_only=True) as reader:
+            assert len(reader["link"]) == 3
+            assert reader.commits == db.commits == 1
+            assert len(db["link"]) == 2
+            reader.refresh()
+            assert len(reader["link"]) == 2
+            assert reader.commits == db.commits == 2
+    for _ in range(2):
+        with Database(tmp_path / "db") as db:
+            assert db["link"].rows() == [(2, 3), (3, 4)]
+            assert db.commits == 2
+
+
 def test_an_insert_that_is_not_recorded_is_not_there() -> None:
     journal = Memory()
     db = Database(journal=journal)
@@ -199,7 +220,7 @@ def test_windows_come_back_with_their_timers(
     kept = Database(journal=journal, clock=clock)
     plain = Database(clock=clock)
     for db in (kept, plain):
-        db.load(PROGRAM + "link(0, 1).")
+        db.load(PROGRAM + "link(0, 1). link(1, 1). link(2, 1).")
         db.window("link", ttl=10, last=last, time=time)  # type: ignore[arg-type]
     for step, fact, at in plan:
         if step == "tick":

@@ -13,14 +13,17 @@ from whence.database import Database
 from whence.diagnostics import DataError, UsageError
 from whence.view.base import Change
 from whence.view.times import NotATime, as_seconds
-from whence.view.windows import Contents, Row, Said, Window
+from whence.view.windows import UNDATED, Contents, Row, Said, Window
 
 # ── the definition ──
 
 
 @dataclass
 class Definition:
-    """A list of (row, time, arrival), filtered after each commit."""
+    """A list of (row, time, arrival), filtered after each commit.
+
+    Facts from before have no time until an insertion brings the first one.
+    """
 
     window: Window
     there: list[tuple[Row, float, int]] = field(default_factory=list)
@@ -37,8 +40,14 @@ class Definition:
                 self.now = max(self.now, at)
             else:
                 self.now = max(self.now, at)
+        if any(sign == "+" for sign, _, _ in updates):
+            self.there = [(r, self.now if at == UNDATED else at, n) for r, at, n in self.there]
+        return self.cut()
+
+    def cut(self) -> set[Row]:
         if self.window.width is not None:
-            self.there = [e for e in self.there if e[1] + self.window.width > self.now]
+            width, now = self.window.width, self.now
+            self.there = [e for e in self.there if e[1] == UNDATED or e[1] + width > now]
         if self.window.last is not None:
             latest = {
                 row: max(e[1:] for e in self.there if e[0] == row) for row, _, _ in self.there
@@ -67,17 +76,25 @@ updates = st.tuples(
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
-@given(batches=st.lists(st.lists(updates, max_size=4), max_size=10))
+@given(
+    before=st.lists(updates.map(lambda update: update[1]), max_size=4, unique=True),
+    batches=st.lists(st.lists(updates, max_size=4), max_size=10),
+)
 def test_a_window_holds_what_its_definition_keeps(
-    window: Window, batches: list[list[tuple[str, Row, float]]]
+    window: Window, before: list[Row], batches: list[list[tuple[str, Row, float]]]
 ) -> None:
     definition = Definition(window)
     db = Database(clock=lambda: 0.0)
     db.load(".decl r(x: number, y: number)\n.decl s(x: number)\ns(x) :- r(x, _).")
+    db.insert("r", before)
     db._committed.set_window("r", window)
+    for row in db._committed.derived.make_view().base("r").to_pylist():
+        definition.arrivals += 1
+        definition.there.append(((row["x"], row["y"]), UNDATED, definition.arrivals))
+    held = definition.cut()
+    assert set(db["r"]) == held
     seen: list[Change] = []
     db.subscribe("r", seen.append)
-    held: set[Row] = set()
     for batch in batches:
         with db.transaction() as t:
             for sign, row, at in batch:
@@ -280,6 +297,15 @@ def test_a_window_can_be_changed() -> None:
     db.insert("link", [(0, 0)], time=14)
     with pytest.raises(UsageError, match="goes by event time"):
         db.window("link", ttl=10, time="clock")
+
+
+def test_a_smaller_window_takes_from_every_key() -> None:
+    db = watched()
+    db.window("link", last=2, by="x")
+    db.insert("link", [(x, y) for x in range(3) for y in range(3)])
+    assert len(db["link"]) == 6
+    db.window("link", last=1, by="x")
+    assert db["link"].rows() == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_the_last_facts_are_kept_for_each_key() -> None:

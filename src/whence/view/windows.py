@@ -66,6 +66,8 @@ class Said:
 
     stamps: dict[Row, Stamp | None] = field(default_factory=dict)
     forgotten: set[Row] = field(default_factory=set)
+    adopted: bool = False
+    """Whether the facts are in the relation already, and only the window has not seen them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Contents:
         self._ages: list[tuple[float, int, Row]] = []
         self._groups: dict[Row, list[tuple[float, int, Row]]] = {}
         self._sizes: dict[Row, int] = {}
+        self._unlooked = False
+        """Whether some groups may hold too many, as after another window held the facts."""
 
     def decide(self, time: Time, start: float) -> Callable[[], None]:
         """Fix where times come from, date what has none, and return how to undo it."""
@@ -109,6 +113,7 @@ class Contents:
     def restore(self, stamps: dict[Row, Stamp]) -> None:
         """Hold these facts and no others."""
         self.stamps, self._groups, self._sizes = stamps, {}, {}
+        self._unlooked = True
         self._ages = [(at, n, row) for row, (at, n) in stamps.items()]
         heapq.heapify(self._ages)
         if self.window.by:
@@ -136,12 +141,15 @@ class Contents:
                 before[row] = old
                 self._set(row, old, new)
         self._expire(now, before)
-        self._evict(touched, before)
-        came = [r for r, old in before.items() if old is None and r in self.stamps]
-        went = [r for r, old in before.items() if old is not None and r not in self.stamps]
+        self._evict(list(self._sizes) if self._unlooked else touched, before)
+        self._unlooked = False
+        known = {r for r, old in before.items() if old is not None or said.adopted}
+        came = [row for row in before if row not in known and row in self.stamps]
+        went = [row for row in before if row in known and row not in self.stamps]
         self._tidy(self._ages, len(self.stamps))
 
         def undo() -> None:
+            self._unlooked = True
             for row, old in before.items():
                 self._set(row, self.stamps.get(row), old)
 
