@@ -16,7 +16,6 @@ from whence.syntax.nodes import (
     Aggregate,
     Atom,
     Constraint,
-    Counter,
     Program,
     Rule,
     UserCall,
@@ -129,7 +128,7 @@ def _is_fact(rule: Rule) -> bool:
     return all(
         isinstance(literal, Constraint)
         and literal.op == "="
-        and not any(isinstance(node, Aggregate | UserCall | Counter) for node in walk(literal))
+        and not any(isinstance(node, Aggregate | UserCall) for node in walk(literal))
         for literal in rule.body
     )
 
@@ -148,6 +147,4 @@ def why_recomputed(stratum: Stratum, program: Program) -> str | None:
             for node in walk(literal):
                 if isinstance(node, Aggregate):
                     return "an aggregate depends on the recursion that it stands in"
-                if isinstance(node, Counter):
-                    return "a counter numbers tuples in the order of derivation"
     return None
