@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     )
     from whence.engine.base import Limits
     from whence.session import check, compile, evaluate, parse, read_program
+    from whence.subscription import Subscription
     from whence.syntax.nodes import Program
     from whence.table import Table
+    from whence.transaction import Transaction
+    from whence.view.base import Change, Changes
 
 __version__ = "0.1.0"
 
 _HOMES: Final = {
     "Database": "whence.database",
     "Table": "whence.table",
+    "Transaction": "whence.transaction",
+    "Subscription": "whence.subscription",
+    "Change": "whence.view.base",
+    "Changes": "whence.view.base",
     "parse": "whence.session",
     "read_program": "whence.session",
     "check": "whence.session",
@@ -45,6 +52,10 @@ _HOMES: Final = {
 __all__ = [
     "Database",
     "Table",
+    "Transaction",
+    "Subscription",
+    "Change",
+    "Changes",
     "parse",
     "read_program",
     "check",

@@ -411,7 +411,7 @@ def test_a_terminal_shows_rates_and_sizes_and_stdout_stays_clean(
         os.close(ours)
     assert out == b'+reach("A", "B").\ncommit.\n'
     text = shown.decode()
-    assert "1 commits (" in text
+    assert "1 commit (" in text
     assert "reach" in text
     assert "1 commit of 1 update in" in text
 

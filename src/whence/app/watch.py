@@ -60,18 +60,18 @@ class Progress:
         """Return the whole in one line."""
         seconds = time.monotonic() - self.started
         parts = [
-            f"{_count(self.commits, 'commit')} of {_count(self.updates, 'update')} "
-            f"in {seconds:.1f} s"
+            f"{count(self.commits, 'commit')} of {count(self.updates, 'update')} in {seconds:.1f} s"
         ]
         if self.latencies:
             p50, p99 = self.percentile(0.5) * 1e3, self.percentile(0.99) * 1e3
             parts.append(f"commit {p50:.2f} ms at the median, {p99:.2f} ms at the 99th percentile")
         if self.skipped:
-            parts.append(f"{_count(self.skipped, 'line')} skipped")
+            parts.append(f"{count(self.skipped, 'line')} skipped")
         return "; ".join(parts)
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless there is one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -79,6 +79,8 @@ class Display(Protocol):
     """Somebody who shows what happens."""
 
     def on_commit(self, changes: Changes, progress: Progress) -> None: ...
+
+    def draw(self, progress: Progress) -> None: ...
 
 
 class Stop:
@@ -179,11 +181,13 @@ class Watch:
             self._take(chunk)
             self._commit_if_late()
             self._expire()
+            if self._display is not None:
+                self._display.draw(self.progress)
         if self.progress.skipped:
             self._report(
                 Diagnostic(
                     "W0689",
-                    f"skipped {_count(self.progress.skipped, 'bad line')}",
+                    f"skipped {count(self.progress.skipped, 'bad line')}",
                     severity="warning",
                 )
             )
@@ -239,6 +243,8 @@ class Watch:
         expiry = self._db.next_expiry
         if expiry is not None:
             due.append(expiry - self._clock())
+        if self._display is not None:
+            due.append(1.0)  # rates fall while nothing comes
         return max(0.0, min(due)) if due else None
 
     def _commit_if_late(self) -> None:

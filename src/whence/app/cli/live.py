@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.live import Live
-    from rich.table import Table
 
     from whence.app.watch import Progress
     from whence.view.base import Changes
@@ -54,28 +54,38 @@ class LiveDisplay:
             if name in changes:
                 self._came[name] += changes[name].insertions
                 self._went[name] += changes[name].deletions
+        self.draw(progress)
+
+    def draw(self, progress: Progress) -> None:
+        """Draw a picture unless the last one is still new."""
         now = time.monotonic()
         if now - self._drawn < EVERY or self._live is None:
             return
         self._drawn = now
         self._live.update(self.picture(progress, now), refresh=True)
 
-    def picture(self, progress: Progress, now: float) -> Table:
+    def picture(self, progress: Progress, now: float) -> Group:
         """Return rates since the last picture, latencies, and each relation."""
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
+
+        from whence.app.watch import count
 
         then, commits, updates = self._before
         seconds = max(now - then, 1e-9)
-        title = (
-            f"{progress.commits:,} commits ({(progress.commits - commits) / seconds:,.0f}/s)   "
-            f"{progress.updates:,} updates ({(progress.updates - updates) / seconds:,.0f}/s)   "
+        commit_rate = (progress.commits - commits) / seconds
+        update_rate = (progress.updates - updates) / seconds
+        head = (
+            f"{count(progress.commits, 'commit')} ({commit_rate:,.0f}/s)   "
+            f"{count(progress.updates, 'update')} ({update_rate:,.0f}/s)   "
             f"commit {progress.percentile(0.5) * 1e3:.2f} ms median, "
             f"{progress.percentile(0.99) * 1e3:.2f} ms p99"
         )
         if progress.skipped:
-            title += f"   {progress.skipped:,} lines skipped"
+            head += f"   {progress.skipped:,} lines skipped"
         self._before = (now, progress.commits, progress.updates)
-        table = Table(title=title, title_justify="left")
+        table = Table()
         table.add_column("relation")
         for heading in ("tuples", "came", "went"):
             table.add_column(heading, justify="right")
@@ -83,4 +93,4 @@ class LiveDisplay:
             came, went = self._came[name], self._went[name]
             table.add_row(name, f"{self._size(name):,}", f"+{came:,}", f"-{went:,}")
             self._came[name] = self._went[name] = 0
-        return table
+        return Group(Text(head), table)
