@@ -11,8 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
+from statistics import mean
+from typing import Any
 
 from benchmarks.views.figures import spread
 from benchmarks.views.graphs import Edges, random_edges
@@ -29,12 +32,12 @@ class Missing(Exception):
     """There is no Pathway; the message says why."""
 
 
-def run_pathway(
-    python: str, rows: Edges, deleted: Edges, threads: int
-) -> tuple[float, Deltas, str]:
-    """Return the seconds of a run, what it changed, and the version of Pathway."""
+def _pathway(
+    python: str, rows: Edges, deleted: Edges, threads: int, *, answered: bool = False
+) -> dict[str, Any]:
+    """Run the stream in a process of its own and return what it told."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump({"edges": rows, "deleted": deleted}, file)
+        json.dump({"edges": rows, "deleted": deleted, "answered": answered}, file)
         file.flush()
         try:
             done = subprocess.run(
@@ -42,23 +45,29 @@ def run_pathway(
                 env={**os.environ, "PATHWAY_THREADS": str(threads)},
                 capture_output=True,
                 text=True,
+                timeout=300,
             )
         except OSError as error:
             raise Missing(f"{python}: {error.strerror}") from None
     if done.returncode:
-        raise Missing(done.stderr.strip().splitlines()[-1])
-    told = json.loads(done.stdout.splitlines()[-1])
+        raise Missing((done.stderr.strip().splitlines() or ["it failed"])[-1])
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def _deltas(changes: Iterable[tuple[int, int, int, int]], deletes: int) -> Deltas:
+    """Return what came and went, net, at each time."""
     net: dict[int, dict[tuple[int, int], int]] = {}
-    for when, x, y, sign in told["changes"]:
+    for when, x, y, sign in changes:
         step = net.setdefault(when, {})
         step[x, y] = step.get((x, y), 0) + sign
     deltas: Deltas = []
-    for i in range(len(deleted) + 1):
+    for i in range(deletes + 1):
         step = net.get(2 + 2 * i, {})
         came = {pair for pair, sign in step.items() if sign > 0}
         went = {pair for pair, sign in step.items() if sign < 0}
         deltas.append((came, went))
-    return told["seconds"], deltas, told["version"]
+    return deltas
 
 
 def run_whence(rows: Edges, deleted: Edges, threads: int) -> tuple[float, list[float], Deltas]:
@@ -92,30 +101,35 @@ def _measure_pathway(
 ) -> dict[str, object]:
     """Return its best times, with one thread or with as many as we have."""
     same = True
-    loads, deletes = [], []
+    loads: list[float] = []
+    known: list[float] = []
+    answered: list[float] = []
     for workers in sorted({1, threads}):
         alone, whole = [], []
         for _ in range(runs):
-            seconds, first, version = run_pathway(python, rows, [], workers)
-            alone.append(seconds)
-            seconds, deltas, _ = run_pathway(python, rows, deleted, workers)
-            whole.append(seconds)
-            same &= first == needed[:1] and deltas == needed
+            told = _pathway(python, rows, [], workers)
+            alone.append(told["seconds"])
+            same &= _deltas(told["changes"], 0) == needed[:1]
+            told = _pathway(python, rows, deleted, workers)
+            whole.append(told["seconds"])
+            same &= _deltas(told["changes"], len(deleted)) == needed
         loads.append(min(alone))
-        deletes.append((min(whole) - min(alone)) / len(deleted))
-        progress(
-            f"Pathway, {workers} threads: load {loads[-1]:.3f} s, a delete {deletes[-1]:.4f} s"
-        )
+        known.append((min(whole) - min(alone)) / len(deleted))
+        told = _pathway(python, rows, deleted, workers, answered=True)
+        answered.append(mean(told["times"]))
+        same &= told["counts"] == [len(came) + len(went) for came, went in needed[1:]]
+        progress(f"Pathway, {workers} threads: load {loads[-1]}, {known[-1]}, {answered[-1]} s")
     return {
-        "version": version,
+        "version": told["version"],
         "load_seconds": min(loads),
-        "delete_seconds": min(deletes),
+        "known_seconds": min(known),
+        "answered_seconds": min(answered),
         "same": same,
     }
 
 
 def main() -> None:
-    """Measure both; Pathway's time per delete is the difference to a run that only loads."""
+    """Measure both."""
     asked = json.loads(sys.argv[1])
     quick, python = asked["quick"], asked["pathway"]
     nodes, count, runs = (100, 60, 1) if quick else (300, 200, 3)
