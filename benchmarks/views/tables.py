@@ -214,7 +214,7 @@ def links(found: Found) -> Told:
         power = found[key]["exponent"]
         tables.append(
             Table(
-                f"Cost by {first}",
+                f"Cost by {first}, strategy ranked",
                 (first, "touched", "median ms"),
                 rows,
                 left=0,
