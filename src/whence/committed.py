@@ -263,38 +263,39 @@ class Committed:
     def _put(self, operations: Sequence[Operation]) -> Changes:
         """Let inserted facts accumulate while nobody looks."""
         net, _ = work_out(operations, self.columns, {}, _nothing, self._now(), 0)
-        undo = self.derived.remember() if self._journal is not None else _keep
-        self.derived.put(net.updates)
-        self._record(commit_record(net, self.columns, None), undo)
+        if self._journal is None:
+            self.derived.put(net.updates)
+        else:
+            undo = self.derived.remember()
+            self.derived.put(net.updates)
+            self._record(commit_record(net, self.columns, None), undo)
         self.number += 1
         return Changes({})
 
     def _commit(self, net: Net, note: object, *, replayed: bool = False) -> Changes:
         effects, undo_windows = self.windows.commit(net.said, net.decided, net.event, net.clock)
-        batch = dict(net.updates)
-        for name, effect in effects.items():
-            batch[name] = update_of(self.columns(name), effect.came, effect.went)
         changes, undo = Changes({}), _keep
-        if replayed and self.derived.view is None:
-            self.derived.put(batch)
-        elif batch:
-            for pinned in list(self._pinned):
-                pinned()
-            self._pinned.clear()
-            try:
+        try:
+            batch = dict(net.updates)
+            for name, effect in effects.items():
+                batch[name] = update_of(self.columns(name), effect.came, effect.went)
+            if replayed and self.derived.view is None:
+                self.derived.put(batch)
+            elif batch:
+                for pinned in list(self._pinned):
+                    pinned()
+                self._pinned.clear()
                 changes, undo = self.derived.apply(batch, undoable=self._journal is not None)
-            except BaseException:
-                undo_windows()
-                raise
-
-        def undo_all() -> None:
+            told = net.said or net.decided or net.event is not None or note is not None
+            if batch or told:
+                if self._journal is not None:
+                    self._record(commit_record(net, self.columns, note), _keep)
+                self.number += 1
+                self.note = self.note if note is None else note
+        except BaseException:
             undo()
             undo_windows()
-
-        if batch or net.said or net.decided or net.event is not None or note is not None:
-            self._record(commit_record(net, self.columns, note), undo_all)
-            self.number += 1
-            self.note = self.note if note is None else note
+            raise
         for said in net.said.values():
             self._arrivals = max(
                 [self._arrivals, *(stamp[1] for stamp in said.stamps.values() if stamp)]

@@ -246,3 +246,21 @@ def test_windows_come_back_with_their_timers(
                 db.advance(at if time == "event" else None)
         if step in ("+", "-", "advance"):
             assert everything(kept) == everything(plain)
+
+
+def test_a_commit_that_fails_on_the_way_leaves_windows_and_view_as_they_were() -> None:
+    clock = Clock()
+    db = Database(journal=Memory(), clock=clock)
+    db.load(PROGRAM)
+    db.window("link", ttl=30, time="clock")
+    db.insert("link", [(1, 2)])
+    held = db["path"]
+    (pinned,) = db._committed._pinned
+    pinned._load = lambda: 1 // 0  # type: ignore[assignment, return-value]
+    clock.now += 40
+    with pytest.raises(ZeroDivisionError):
+        db.insert("link", [(2, 3)])
+    del held, pinned
+    assert db.next_expiry == 1030
+    assert db["path"].rows() == [(1, 2)]
+    assert db.advance()["path"].deletions == 1
