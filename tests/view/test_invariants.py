@@ -86,6 +86,10 @@ def check(view: LiveView) -> None:
         assert ranks.max(initial=-1) < rules.clock
         for name in stratum.stratum.relations:
             ids = view.relations[name].living()
+            witness = view.relations[name].witness[ids]
+            by_premise = witness >= 0
+            assert np.isin(witness[by_premise], ranks).all(), "a witness is not there"
+            assert (witness < view.relations[name].ranks(ids)).all(), "a witness ranks too high"
             if len(ids):
                 heads = rules.heads(name, ids, ranked=True)
                 assert rules.supported(name, heads).all(), "a tuple has no support of lower rank"

@@ -39,6 +39,7 @@ class Collector:
         """Return what takes heads of a relation, with the ranks of their premises behind."""
         name, k = relation.name, relation.arity
         premises = max(width - k, 0)
+        none: Ints = np.empty(0, dtype=np.int64)
         at, ranks = (np.empty(CHUNK, dtype=np.int64) for _ in range(2))
 
         def sink(cand: Rows, n: int) -> None:
@@ -49,8 +50,9 @@ class Collector:
             if self._seen[name].shape[0] < relation.size:
                 self._widen(name, relation.size)
             relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
+            witness = relation.witness if width else none  # DRed asks nobody
             self.count[name] = kernels.lost_heads(
-                cand, n, premises, k, at, ranks, self._seen[name], ids, heads, have
+                cand, n, premises, k, at, ranks, witness, self._seen[name], ids, heads, have
             )
 
         return sink

@@ -138,5 +138,6 @@ def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:
     relation.dead[:size] = dead
     relation.rows[:size, relation.arity] = rank
     relation.sync_all()
+    relation.forget_witnesses()
     relation.alive_rows = n
     return relation.changed()

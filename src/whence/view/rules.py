@@ -27,6 +27,9 @@ from whence.view.heads import Collector, Heads
 
 Deltas = Mapping[str, Delta]
 
+_SHARE = 1 << 18
+"""Heads that are asked at a time when all are."""
+
 _WORTH_A_THREAD = 4096
 """Heads to be asked for which a thread of its own pays."""
 
@@ -76,6 +79,9 @@ class Rules:
         self._compiled: dict[tuple[object, ...], Push] = {}
         self._fanout: dict[tuple[object, ...], float] = {}
         self._supported = np.zeros(64, dtype=np.uint8)
+        self._witness: Ints = np.zeros(64, dtype=np.int64)
+        for relation in own if stratum.recursive else ():
+            relation.keep_witnesses()
         self._places = [(rule, place) for rule in stratum.rules for place in places(rule)]
         self.selected = tuple(name for name, _ in stratum.selections)
         self._by_head: dict[str, list[Rule]] = {}
@@ -116,6 +122,7 @@ class Rules:
         n = heads.ids.shape[0]
         if n > self._supported.shape[0]:
             self._supported = np.zeros(2 * n, dtype=np.uint8)
+            self._witness = np.zeros(2 * n, dtype=np.int64)
         flags = self._supported
         flags[:n] = 0
         source = heads.tuples
@@ -126,7 +133,10 @@ class Rules:
                 break
             if 2 * (n - done) < source.shape[0]:
                 source = source[flags[source[:, -1]] == 0]
-        return flags[:n].view(np.bool_)
+        mask: Mask = flags[:n].view(np.bool_)
+        if self.own:
+            self.relations[name].witness[heads.ids[mask]] = self._witness[:n][mask]
+        return mask
 
     def _ask(self, rule: Rule, source: Rows) -> None:
         """Mark the heads that the rule supports."""
@@ -272,7 +282,7 @@ class Rules:
             plan = supporting_plan(rule, self.own, self._sizes())
             chunks = self._workers[worker].chunks
             found = self._compiled[key] = compile_support(
-                plan, self._scope, chunks, lambda: self._supported
+                plan, self.own, self._scope, chunks, lambda: (self._supported, self._witness)
             )
         return found
 
@@ -303,6 +313,11 @@ class Rules:
             self._gaining(rule, place)
         for rule in self.stratum.rules:
             self._supporting(rule, 0)
+        for name in self.own:
+            ids = self.relations[name].living()
+            for begin in range(0, ids.shape[0], _SHARE):
+                # Whoever has been asked once is asked again only when that support is lost.
+                self.supported(name, self.heads(name, ids[begin : begin + _SHARE], ranked=True))
 
     def _sizes(self) -> dict[str, int]:
         return {name: relation.alive for name, relation in self.relations.items()}

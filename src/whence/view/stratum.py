@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from whence.engine.local.live import Delta
-from whence.engine.local.selection import holds_for
+from whence.engine.local.selection import holds, holds_for
 from whence.plan.nodes import Stratum
 from whence.rewrite.materialise_aggregates import Grouping
 from whence.syntax.nodes import Program
@@ -61,7 +61,7 @@ class LiveStratum:
             work.strategy = "groups"
             delta = self.groups.maintain(deltas[self.groups.grouping.source], work)
             found = {self.groups.grouping.relation: delta} if delta else {}
-        elif self.rules is None or not self._assumptions_hold(deltas):
+        elif self.rules is None or not self._selection_stands(deltas):
             found = _recompute(self, deltas, work)
         else:
             found = BY_NAME[strategy](self, deltas, work)
@@ -71,13 +71,21 @@ class LiveStratum:
         work.seconds = time.perf_counter() - started
         return found, work
 
-    def _assumptions_hold(self, deltas: Deltas) -> bool:
-        """Say whether what came is as the selections need it."""
-        return all(
-            holds_for(a, self.machine.relations[a.relation].rows[deltas[a.relation].came])
-            for a in self.stratum.assumes
-            if a.relation in deltas
-        )
+    def _selection_stands(self, deltas: Deltas) -> bool:
+        """Say whether the rows that the recursion follows are those that an evaluation would.
+
+        What comes may break an assumption; what goes may have been the last that did, and without
+        a selection the recursion may have no end.
+        """
+        relations, assumes = self.machine.relations, self.stratum.assumes
+        touched = [a for a in assumes if a.relation in deltas]
+        assert self.rules is not None
+        if self.rules.selected or not touched:
+            return all(
+                holds_for(a, relations[a.relation].rows[deltas[a.relation].came]) for a in touched
+            )
+        gone = any(deltas[a.relation].went.shape[0] for a in touched)
+        return not gone or not all(holds(a, relations[a.relation]) for a in assumes)
 
     def select(self) -> None:
         """Follow only best rows where the evaluation did; drop what only others support."""

@@ -62,6 +62,7 @@ class LiveRelation(Relation):
         "slots",
         "waiting",
         "was",
+        "witness",
     )
 
     def __init__(self, name: str, arity: int, hint: tuple[Ints, Ints] | None = None) -> None:
@@ -69,6 +70,8 @@ class LiveRelation(Relation):
         self.slots: Ints = np.arange(arity, dtype=np.int64)
         self.consts: Ints = np.zeros(arity, dtype=np.int64)
         self.selector: Selector | None = None
+        self.witness: Ints = NONE
+        """For each row of a recursive relation the rank of a premise that supports it, if known."""
         self.pivot: int | None = None
         """A column that the recursion carries along: changes run along it, so the table does."""
         self._clear()
@@ -128,6 +131,7 @@ class LiveRelation(Relation):
         self.dead[:n] = 0
         self.was[:n] = 0
         self.size = self.mark = self.old = self.alive_rows = n
+        self.forget_witnesses()
         if n:
             self._choose_table(rows, 0, 0)
         self._enter()
@@ -155,6 +159,7 @@ class LiveRelation(Relation):
                 self.size,
                 self.dead,
                 self.was,
+                self.witness,
                 self.pending,
                 self.waiting,
             )
@@ -246,6 +251,14 @@ class LiveRelation(Relation):
         found: Ints = self.rows[ids, self.arity] & ~kernels.IDLE
         return found
 
+    def keep_witnesses(self) -> None:
+        """Know from now on which premise supports a tuple, once that was asked."""
+        self.witness = np.full(self.rows.shape[0], kernels.UNKNOWN)
+
+    def forget_witnesses(self) -> None:
+        """Know no witness: the ranks are others now."""
+        self.witness[: self.size] = kernels.UNKNOWN
+
     def living(self) -> Ints:
         """Return the rows that are there."""
         return np.flatnonzero(self.dead[: self.size] == 0)
@@ -302,8 +315,10 @@ class LiveRelation(Relation):
     def _reserve(self, need: int) -> None:
         if need > self.rows.shape[0]:
             self.rows = grown(self.rows, self.size, need)
-        for name in ("dead", "was"):
+        for name in ("dead", "was", "witness"):
             array = getattr(self, name)
+            if name == "witness" and not array.shape[0]:
+                continue
             if need > array.shape[0]:
                 setattr(self, name, grown(array, self.size, need))
 

@@ -6,7 +6,7 @@ kernel here, because a head needs only one instance and most have one among the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -19,12 +19,17 @@ from whence.engine.local.rules import Scope, compile_steps, reads
 from whence.plan.nodes import Exists, Probe, RulePlan, Scan, Step, Version
 from whence.syntax.nodes import Atom, Variable
 
-Marks = Callable[[], Flags]
-"""Where to mark the numbers of the heads that have an instance."""
+Marks = Callable[[], tuple[Flags, Ints]]
+"""Where to mark the numbers of the heads that have an instance, and where its witness goes."""
 
 
-def compile_support(plan: RulePlan, scope: Scope, chunks: Chunks, marks: Marks) -> Push:
-    """Return the plan as a function over heads that marks the numbers that come out of it."""
+def compile_support(
+    plan: RulePlan, own: Collection[str], scope: Scope, chunks: Chunks, marks: Marks
+) -> Push:
+    """Return the plan as a function over heads that marks the numbers that come out of it.
+
+    The witness of an instance is the rank of one of its premises in `own`.
+    """
     (number,) = plan.head.args
     assert isinstance(number, Variable)
     steps = plan.steps
@@ -32,7 +37,9 @@ def compile_support(plan: RulePlan, scope: Scope, chunks: Chunks, marks: Marks) 
     if not tail:
 
         def sink(rows: Rows, n: int) -> None:
-            marks()[rows[:n, 0]] = 1
+            marked, witness = marks()
+            marked[rows[:n, 0]] = 1
+            witness[rows[:n, 0]] = kernels.UNKNOWN
 
         return compile_steps(steps, plan.head, {}, scope, chunks, sink)
     front, back = steps[: -len(tail)], steps[-len(tail) :]
@@ -40,10 +47,10 @@ def compile_support(plan: RulePlan, scope: Scope, chunks: Chunks, marks: Marks) 
     scan = front[0]
     if len(front) == 1 and isinstance(scan, Scan) and not scan.key:
         slots = {name: column for column, name in scan.takes}
-        return _marking(back, slots, number.name, scope, marks)
+        return _marking(plan, back, slots, number.name, own, scope, marks)
     head = Atom("@bindings", tuple(map(Variable, needed)))
     slots = {name: slot for slot, name in enumerate(needed)}
-    after = _marking(back, slots, number.name, scope, marks)
+    after = _marking(plan, back, slots, number.name, own, scope, marks)
     return compile_steps(front, head, {}, scope, chunks, after)
 
 
@@ -76,10 +83,26 @@ def _live(step: Probe | Exists, scope: Scope) -> LiveRelation:
     return relation
 
 
+def _witness(plan: RulePlan, back: Sequence[Step], own: Collection[str]) -> int:
+    """Say which of the last steps gives the witness, as the kernels take it."""
+    reading = [s for s in plan.steps if isinstance(s, Probe | Exists) and s.relation in own]
+    if not reading:
+        return kernels.NO_PREMISE
+    places = [i for i, s in enumerate(back, 3 - len(back)) if s in reading]
+    return places[-1] if places else kernels.OTHER_PREMISE
+
+
 def _marking(
-    steps: Sequence[Step], slots: Mapping[str, int], number: str, scope: Scope, marks: Marks
+    plan: RulePlan,
+    steps: Sequence[Step],
+    slots: Mapping[str, int],
+    number: str,
+    own: Collection[str],
+    scope: Scope,
+    marks: Marks,
 ) -> Push:
     look = steps[-1]
+    source = _witness(plan, steps, own)
     assert isinstance(look, Exists)
     relation = _live(look, scope)
     below = limit_slot(look, slots)
@@ -90,7 +113,7 @@ def _marking(
 
         def mark(binding: Rows, n: int) -> None:
             relation.find_ranks(binding, n, named, at, ranks)
-            kernels.mark_row(binding, n, slots[number], ranks, below, marks())
+            kernels.mark_row(binding, n, slots[number], ranks, below, source, *marks())
             scope.guard.work += n
 
         return mark
@@ -130,9 +153,10 @@ def _marking(
             *relation.table,
             relation.rows,
             below,
+            source,
             active,
             ranks,
-            marks(),
+            *marks(),
         )
         scope.guard.work += n
 

@@ -61,11 +61,11 @@ def prepare_live_kernels() -> None:
     moves = (none, none, none, none, rows)
     live.find_rows(rows, 0, ints, ints, *table, rows, ints)
     live.fill_rows(rows, 0, 2, ints, ints, cells, none, 63)
-    live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, ints, 0)
+    live.admit_rows(rows, 0, 0, *table, 0, rows, 0, flags, flags, none, ints, 0)
     live.revive_rows(none, flags, ints, 0)
     live.find_ranks(rows, 0, ints, ints, ints, ints, ints, cells, rows, ints, ints)
     live.sync_ranks(none, ints, ints, cells, rows)
-    live.lost_heads(rows, 0, 0, 2, ints, ints, flags, ints, rows, 0)
+    live.lost_heads(rows, 0, 0, 2, ints, ints, none, flags, ints, rows, 0)
     live.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
     live.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
     live.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)
@@ -93,9 +93,11 @@ def prepare_live_kernels() -> None:
         63,
         rows,
         -1,
+        0,
         ints,
         ints,
         flags,
+        ints,
     )
-    live.mark_row(rows, 0, 0, ints, -1, flags)
+    live.mark_row(rows, 0, 0, ints, -1, 0, flags, ints)
     live.take_heads(none, rows, True, rows)

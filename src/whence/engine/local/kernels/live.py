@@ -30,6 +30,14 @@ IDLE = np.int64(0x4000000000000000)
 FOLLOWED = np.uint64(0x4000000000000000)
 """Above the ranks of all rows that their recursion follows."""
 
+UNKNOWN = np.int64(-1)
+FROM_BELOW = np.int64(-2)
+"""What stands for the witness of a tuple, if it is not the rank of a premise: none is known, or an
+instance whose premises all lie below the stratum."""
+
+NO_PREMISE, FIRST_PREMISE, SECOND_PREMISE, OTHER_PREMISE = 0, 1, 2, 3
+"""Which row of an instance is its premise in the stratum: none, one of two, or one not at hand."""
+
 ALL_ROWS = -1
 FOLLOWED_ROWS = -2
 """What `below` is when it is no slot: joins see all rows, or those that are followed."""
@@ -140,6 +148,7 @@ def admit_rows(
     size: int,
     dead: Flags,
     was: Flags,
+    witness: Ints,
     pending: Ints,
     waiting: int,
 ) -> tuple[int, int, int]:
@@ -204,6 +213,8 @@ def admit_rows(
             was[r] = 1
             size += 1
         dead[r] = PENDING
+        if witness.shape[0] > 0:
+            witness[r] = UNKNOWN
         pending[waiting] = r
         waiting += 1
     return end, size, waiting
@@ -296,6 +307,7 @@ def lost_heads(
     k: int,
     at: Ints,
     ranks: Ints,
+    witness: Ints,
     seen: Flags,
     out: Ints,
     heads: Rows,
@@ -304,14 +316,24 @@ def lost_heads(
     """Collect, once each, the heads, in rows `at`, that a lost instance may have supported.
 
     A candidate is a head followed by the ranks of the instance's premises: it supported the
-    head only if all of them are below the head's. `heads` get the tuple, its rank and its number.
+    head only if all of them are below the head's, and it matters only if it may be the head's
+    witness. `heads` get the tuple, its rank and its number.
     """
     for i in range(n):
         supported = ranks[i] >= 0
         rank = ranks[i] & ~IDLE
         for p in range(k, k + premises):
             supported &= cand[i, p] < rank
-        if supported and seen[at[i]] == 0:
+        if not supported:
+            continue
+        if witness.shape[0] > 0:
+            w = witness[at[i]]
+            matters = w == UNKNOWN or (premises == 0 and w == FROM_BELOW)
+            for p in range(k, k + premises):
+                matters |= cand[i, p] == w
+            if not matters:
+                continue
+        if seen[at[i]] == 0:
             seen[at[i]] = 1
             out[m] = at[i]
             for c in range(k):
@@ -538,15 +560,18 @@ def mark_joined(
     shift: int,
     rows: Rows,
     below: int,
+    source: int,
     active: Ints,
     ranks: Ints,
     marks: Flags,
+    witness: Ints,
 ) -> None:
     """Mark the numbers of the bindings that join with a row of one relation and one of another.
 
     The second row is named by the binding and the first row: by a slot of the one, a column of the
     other, or a constant for each column. All bindings try their next first row together, and
-    leave when one fits: few are tried, and the misses of a round overlap.
+    leave when one fits: few are tried, and the misses of a round overlap. `source` says whose rank
+    is the witness.
     """
     last = rows.shape[1] - 1
     anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
@@ -646,19 +671,41 @@ def mark_joined(
             limit = np.uint64(binding[i, below]) if below >= 0 else anyway
             # No branch on what was just fetched: it would be mispredicted, and wait for memory.
             fits = np.uint64(ranks[a]) < limit
-            marks[binding[i, number]] |= np.uint8(fits)
+            found = UNKNOWN if source == OTHER_PREMISE else FROM_BELOW
+            if source == SECOND_PREMISE:
+                found = ranks[a]
+            elif source == FIRST_PREMISE:
+                found = first_rows[pool[start[groups[i]] + turn - 1], first_last]
+            who = binding[i, number]
+            marks[who] |= np.uint8(fits)
+            witness[who] = found if fits else witness[who]
             active[still] = i
             still += int(turn < count[groups[i]]) & int(not fits)
         left = still
 
 
 @kernel
-def mark_row(binding: Rows, n: int, number: int, ranks: Ints, below: int, marks: Flags) -> None:
+def mark_row(
+    binding: Rows,
+    n: int,
+    number: int,
+    ranks: Ints,
+    below: int,
+    source: int,
+    marks: Flags,
+    witness: Ints,
+) -> None:
     """Mark the numbers of the bindings whose row is there and has a rank below their limit."""
     anyway = FOLLOWED if below == FOLLOWED_ROWS else ANY_RANK
     for i in range(n):
         limit = np.uint64(binding[i, below]) if below >= 0 else anyway
-        marks[binding[i, number]] |= np.uint8(np.uint64(ranks[i]) < limit)
+        fits = np.uint64(ranks[i]) < limit
+        who = binding[i, number]
+        marks[who] |= np.uint8(fits)
+        found = UNKNOWN if source == OTHER_PREMISE else FROM_BELOW
+        if source == SECOND_PREMISE:
+            found = ranks[i]
+        witness[who] = found if fits else witness[who]
 
 
 @kernel
