@@ -111,3 +111,35 @@ def test_ties_are_kept_and_the_next_best_takes_over() -> None:
     ]
     query = QUERY.format(step=STEPS[1], cheapest=CHEAPEST[2], output="")
     check_paths(query, costs, changes, {})
+
+
+def test_a_selection_returns_with_what_it_assumes() -> None:
+    query = """
+    .decl gain(x: symbol, y: symbol, c: number)
+    .decl path(x: symbol, y: symbol, c: number)
+    path(x, y, c) :- gain(x, y, c).
+    path(x, z, c * d) :- path(x, y, c), gain(y, z, d).
+    .decl best(x: symbol, y: symbol, c: number)
+    best(x, y, c) :- path(x, y, _), c = min d : { path(x, y, d) }.
+    """
+    compiled = compile(parse(query), keep_all=True)
+
+    def gains(*rows: tuple[str, str, int]) -> object:
+        return table_of(compiled.source, "gain", rows)
+
+    for strategy in STRATEGIES:
+        view = maintain(compiled, {"gain": gains(("a", "b", 2))}, strategy=strategy)
+        assert "path" in view.selected
+        view.apply({"gain": Update(inserted=gains(("b", "c", -1), ("b", "c", 3)))})
+        assert "path" not in view.selected, strategy
+        view.apply({"gain": Update(deleted=gains(("b", "c", 3)))})
+        assert "path" not in view.selected, strategy
+        view.apply({"gain": Update(inserted=gains(("b", "c", 3)), deleted=gains(("b", "c", -1)))})
+        assert "path" in view.selected, strategy
+        view.apply({"gain": Update(inserted=gains(("c", "a", 1)))})
+        costs = {"a": 2, "b": 3, "c": 1}
+        steps = ["ab", "bc", "ca"]
+        pairs = {(x, y): costs[x] for x, y in steps}
+        pairs |= {(x, steps[i - 2][1]): costs[x] * costs[y] for i, (x, y) in enumerate(steps)}
+        pairs |= {(x, x): 6 for x in costs}
+        assert set(rows_of(view.table("best"))) == {(*ends, c) for ends, c in pairs.items()}
