@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 
 from property.agreement import answers, long, quick, resolved
+from property.cases import Case, cases
 from property.clingo_program import solve
-from property.programs import Case, Features, cases
+from property.programs import Features
 from whence.rewrite.normalise import normalise
 from whence.rewrite.scope_aggregates import scope_aggregates
 

@@ -16,7 +16,8 @@ from property.agreement import (
     quick,
     resolved,
 )
-from property.programs import Case, Features, cases
+from property.cases import Case, cases
+from property.programs import Features
 from whence.engine.base import Evaluation
 from whence.session import compile, evaluate
 from whence.syntax.nodes import Program

@@ -18,7 +18,8 @@ from property.agreement import (
     quick,
     resolved,
 )
-from property.programs import INPUTS, Case, cases
+from property.cases import Case, cases
+from property.programs import INPUTS
 from whence.rewrite.pipeline import run_passes
 from whence.syntax.nodes import Directive, Pragma, Program
 from whence.syntax.souffle import parse, parse_goal

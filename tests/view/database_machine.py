@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from property.agreement import resolved
-from property.programs import INPUTS, Case, Features, cases
+from property.cases import Case, cases
+from property.programs import INPUTS, Features
 from view.judge import Row, rows_of, shown
 from view.machine import row_of
 from whence.database import Database

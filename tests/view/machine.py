@@ -20,7 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from property.programs import INPUTS, Case, Features, cases
+from property.cases import Case, cases
+from property.programs import INPUTS, Features
 from view.judge import Judge
 from view.knobs import KNOBS, turned
 from view.reduce import Row
