@@ -36,11 +36,13 @@ def test_views_of_any_program_stay_exact_in_interpreted_kernels() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_views_of_many_programs_stay_exact() -> None:
     compile_kernels()
-    play(EXAMPLES, 10)
+    play(EXAMPLES, 8)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_views_of_many_programs_stay_exact_in_interpreted_kernels() -> None:
     in_interpreted_kernels(EXAMPLES // 4)

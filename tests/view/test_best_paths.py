@@ -77,6 +77,7 @@ def test_best_paths_follow_their_links(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @settings(quick, max_examples=int(os.environ.get("WHENCE_EXAMPLES", "300")))
 @paths
 def test_best_paths_follow_their_links_for_long(
