@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from whence import session
 from whence.answers import match_goal
 from whence.committed import Committed
-from whence.derived import Settings, joined
+from whence.derived import Settings, is_inline, joined
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
 from whence.engine.base import Limits, Observer, Stats
 from whence.facts.directives import load_inputs
@@ -200,7 +200,7 @@ class Database:
         """
         self._refuse_reading()
         return Transaction(
-            self._columns,
+            self._updatable,
             lambda t: self._committed.commit(t.operations, t.done, note=t.note),
             self._begin,
             note,
@@ -231,7 +231,7 @@ class Database:
         facts with the latest times stay, for each value of the columns `by` if given. Times are
         those of the updates (`event`) or of the clock; the first update decides if `time` does not.
         """
-        columns = self._columns(relation)
+        columns = self._updatable(relation)
         if ttl is not None and within is not None:
             message = "`ttl` and `within` are two names for one width"
             raise UsageError(Diagnostic("W0811", message, hint="give one of them"))
@@ -340,7 +340,7 @@ class Database:
             add(current)
             return
         commit = self._committed.commit
-        made = Transaction(self._columns, lambda t: commit(t.operations, t.done, lazy=lazy))
+        made = Transaction(self._updatable, lambda t: commit(t.operations, t.done, lazy=lazy))
         with made:
             add(made)
 
@@ -375,6 +375,13 @@ class Database:
                         "to have all of it",
                     )
                 )
+
+    def _updatable(self, relation: str) -> tuple[Column, ...]:
+        columns = self._columns(relation)
+        if is_inline(self.program, relation):
+            what = f"`{relation}` is inline: it stands for its rules and holds no facts"
+            raise UsageError(Diagnostic("W0817", what, hint="leave `inline` out of its `.decl`"))
+        return columns
 
     def _columns(self, relation: str) -> tuple[Column, ...]:
         if relation not in self:

@@ -38,6 +38,11 @@ class Settings:
     maintain: str = "auto"
 
 
+def is_inline(program: Program, relation: str) -> bool:
+    """Say whether the relation stands only for its rules, and holds no facts of its own."""
+    return "inline" in program.relation(relation).qualifiers
+
+
 class Derived:
     """A program, its base facts, and what follows from them."""
 
@@ -146,7 +151,7 @@ class Derived:
 
     def _with(self, found: View | Evaluation, goal: Atom) -> View | Evaluation:
         """Return the relations, unless the goal's may lack rows; then evaluate for the goal."""
-        if goal.relation not in found.selected:
+        if goal.relation not in found.selected and not is_inline(self.program, goal.relation):
             return found
         base = self.base()
         compiled = session.compile(self._unsettled(), goal=goal, inputs=base)
@@ -183,7 +188,7 @@ class Derived:
         """
         if self.view is None:
             return self._inputs()
-        tables = {decl.name: self.view.base(decl.name) for decl in self.program.relations}
+        tables = {name: self.view.base(name) for name in self._held()}
         return {n: self._declared(n, table) for n, table in tables.items() if table.num_rows}
 
     def _declared(self, relation: str, table: pa.Table) -> pa.Table:
@@ -207,10 +212,15 @@ class Derived:
         found = self.relations()
         if found is not self.view:
             return found.stats  # type: ignore[union-attr]
-        sizes = {d.name: RelationStats(found.size(d.name), 0) for d in self.program.relations}
+        sizes = {name: RelationStats(found.size(name), 0) for name in self._held()}
         return Stats(evaluate_seconds=self._made_in, relations=sizes)
 
     # ── how ──
+
+    def _held(self) -> list[str]:
+        """Return the relations that a view holds: inline ones are gone by then."""
+        names = [decl.name for decl in self.program.relations]
+        return [name for name in names if not is_inline(self.program, name)]
 
     def _inputs(self) -> dict[str, pa.Table]:
         return {name: concat_facts(tables) for name, tables in self._facts.items()}

@@ -308,3 +308,29 @@ def told(change: Change | None) -> tuple[set[tuple[object, ...]], set[tuple[obje
     if change is None:
         return set(), set()
     return as_set(rows(change.inserted)), as_set(rows(change.deleted))
+
+
+INLINE = """
+.decl e(x: number, y: number)
+.decl up(x: number, y: number) inline
+up(x, y) :- e(x, y), x < y.
+.decl p(x: number, y: number)
+p(x, y) :- up(x, y). p(x, z) :- p(x, y), up(y, z).
+"""
+
+
+def test_an_inline_relation_is_read_like_others_and_given_no_facts() -> None:
+    db = Database()
+    db.load(INLINE)
+    db.insert("e", [(1, 2), (3, 1)])
+    assert db["up"].rows() == [(1, 2)]
+    with db.transaction() as t:  # from here on there is a view
+        t.insert("e", [(2, 3)])
+    assert db["up"].rows() == [(1, 2), (2, 3)]
+    assert db.query("up(2, x)").rows() == [(2, 3)]
+    assert db["p"].rows() == [(1, 2), (1, 3), (2, 3)]
+    assert "p" in db.stats.relations
+    with pytest.raises(UsageError, match="W0817"):
+        db.insert("up", [(5, 6)])
+    with pytest.raises(UsageError, match="W0817"):
+        db.window("up", ttl=3)
