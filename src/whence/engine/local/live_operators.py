@@ -13,7 +13,7 @@ from whence.engine.local.index import Index
 from whence.engine.local.kernels import live as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
-from whence.engine.local.operators import CHUNK, CodeOf, KeySlots, Push
+from whence.engine.local.operators import CHUNK, CodeOf, KeySlots, Push, moves
 from whence.plan.nodes import Exists, Probe, Version
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -29,22 +29,9 @@ def probe(
     buffer: Rows,
     after: Push,
 ) -> Push:
-    """Join with the relation; an output column is a variable, or a code that is always there."""
-    fresh = {name: column for column, name in step.takes}
-    kept = [(slots[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v not in fresh]
-    taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
-    moves = (
-        _array([s for s, _ in kept]),
-        _array([i for _, i in kept]),
-        _array([c for c, _ in taken]),
-        _array([i for _, i in taken]),
-    )
-    out = buffer
-    constants = {i: value for i, value in enumerate(outputs) if isinstance(value, int)}
-    if constants:
-        out = np.empty_like(buffer)  # its own: the constants stay in place
-        for i, value in constants.items():
-            out[:, i] = value
+    """Join with the relation."""
+    writing = moves(step, slots, outputs, buffer)
+    out = writing[-1]
     key = KeySlots(step, slots, code)
     below = limit_slot(step, slots)
     before = step.version is Version.BEFORE
@@ -56,7 +43,7 @@ def probe(
         def look_up(binding: Rows, n: int) -> None:
             rows = relation.rows
             kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
-            m = kernels.probe_row(binding, n, at, rows, relation.was, before, below, *moves, out)
+            m = kernels.probe_row(binding, n, at, rows, relation.was, before, below, *writing)
             guard.work += n
             if m:
                 after(out, m)
@@ -82,8 +69,7 @@ def probe(
                 relation.was,
                 before,
                 below,
-                *moves,
-                out,
+                *writing,
             )
             guard.work += m
             if m:
@@ -191,7 +177,3 @@ def in_order(key: KeySlots) -> tuple[Ints, Ints]:
     """Return the slots and constants of a whole tuple in the order of its columns."""
     order = np.argsort(np.array(key.columns, dtype=np.int64), kind="stable")
     return key.slots[order], key.consts[order]
-
-
-def _array(numbers: Sequence[int]) -> Ints:
-    return np.array(numbers, dtype=np.int64)

@@ -72,6 +72,31 @@ class KeySlots:
         self.const = int(self.consts[0]) if key else 0
 
 
+Moves: TypeAlias = tuple[Ints, Ints, Ints, Ints, Rows]
+"""Slots kept and where they go, columns taken and where they go, and the chunk they go to."""
+
+
+def moves(
+    step: Probe, slots: Mapping[str, int], outputs: Sequence[str | int], buffer: Rows
+) -> Moves:
+    """Return what a join writes; an output is a variable, or a code that is always there."""
+    fresh = {name: column for column, name in step.takes}
+    kept = [(slots[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v not in fresh]
+    taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
+    constants = {i: value for i, value in enumerate(outputs) if isinstance(value, int)}
+    if constants:
+        buffer = np.empty_like(buffer)  # its own: the constants stay in place
+        for i, value in constants.items():
+            buffer[:, i] = value
+    return (
+        _array([s for s, _ in kept]),
+        _array([i for _, i in kept]),
+        _array([c for c, _ in taken]),
+        _array([i for _, i in taken]),
+        buffer,
+    )
+
+
 def probe(
     step: Probe,
     slots: Mapping[str, int],
@@ -82,19 +107,9 @@ def probe(
     buffer: Rows,
     after: Push,
 ) -> Push:
-    """Join with the relation; an output column is a variable, or a code that is always there."""
+    """Join with the relation."""
     key = KeySlots(step, slots, code)
-    fresh = {name: column for column, name in step.takes}
-    kept = [(slots[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v not in fresh]
-    taken = [(fresh[v], i) for i, v in enumerate(outputs) if isinstance(v, str) and v in fresh]
-    kept_from, kept_to = _array([s for s, _ in kept]), _array([i for _, i in kept])
-    taken_from, taken_to = _array([c for c, _ in taken]), _array([i for _, i in taken])
-    out = buffer
-    constants = {i: value for i, value in enumerate(outputs) if isinstance(value, int)}
-    if constants:
-        out = np.empty_like(buffer)  # its own: the constants stay in place
-        for i, value in constants.items():
-            out[:, i] = value
+    kept_from, kept_to, taken_from, taken_to, out = moves(step, slots, outputs, buffer)
     cursor = np.zeros(2, dtype=np.int64)
     index = relation.index(key.columns)
     old = step.version is Version.OLD
