@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interrupts import interrupted
 from store.disk import Recording, Sync, SyncFolder, Unsynced, Write
 from store.life import looked_at, pack, read, reopened
 from whence.diagnostics import DataError, UsageError, WhenceError
@@ -358,6 +360,26 @@ def test_an_interrupt_leaves_a_batch_in_or_out(calls: int, late: bool, tmp_path:
         assert store.append(b"next") == len(history) + 1
         history.append(b"next")
     assert reopened(tmp_path / "db") == history
+
+
+def test_an_interrupt_at_any_line_leaves_a_batch_in_or_out(tmp_path: Path) -> None:
+    for line in itertools.count(1):
+        folder = tmp_path / f"db{line}"
+        with Store.open(folder, files=Unsynced()) as store:
+            history = [b"one"]
+            store.append(b"one")
+            store._lock = threading.RLock()  # tracing interrupts even between a block and its end
+            parts = ("store", "log", "mark")
+            with interrupted(line, *(f"whence.store.{part}" for part in parts)) as lines:
+                store.append(b"a long batch that is interrupted")
+            if store.commit == 2:
+                history.append(b"a long batch that is interrupted")
+            assert store.append(b"next") == len(history) + 1
+            history.append(b"next")
+        assert reopened(folder) == history, f"line {line}"
+        if not lines.came:
+            break
+    assert line > 20
 
 
 @pytest.mark.parametrize("late", [False, True])

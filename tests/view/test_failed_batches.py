@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow as pa
 import pytest
 
+from interrupts import interrupted
 from view.judge import rows_of
+from view.knobs import turned
 from whence.diagnostics import WhenceError
 from whence.engine.base import Limits
 from whence.session import maintain, parse
@@ -66,3 +70,25 @@ def test_a_batch_that_does_not_fit_is_not_taken_at_all(strategy: str, table: pa.
     assert everything(view) == before
     view.apply({"edge": Update(deleted=edges((1, 2)))})
     assert sorted(rows_of(view.table("path"))) == [(2, 3)]
+
+
+@pytest.mark.parametrize("strategy", ["ranked", "recompute"])
+def test_a_batch_that_is_interrupted_is_taken_whole_or_not_at_all(strategy: str) -> None:
+    ring = [(n, (n + 1) % 5) for n in range(5)]
+    batch = {"edge": Update(inserted=edges((7, 7), (0, 2)), deleted=edges((4, 0), (2, 3)))}
+    modules = [f"whence.view.{name}" for name in ("live", "stratum", "groups")]
+    after = everything(maintain(parse(PROGRAM), {"edge": edges((0, 1), (1, 2), (7, 7), (0, 2))}))
+    with turned({"compact": 1}):
+        for line in itertools.count(1, 2):
+            view = maintain(parse(PROGRAM), {"edge": edges(*ring)}, strategy=strategy)
+            view.apply({"edge": Update(deleted=edges((3, 4)))})  # which leaves rows to drop
+            before = everything(view)
+            changes = None
+            with interrupted(line, *modules, "whence.engine.local.live") as lines:
+                changes = view.apply(batch)
+            assert everything(view) == (after if changes is not None else before), f"line {line}"
+            view.apply(batch)
+            assert everything(view) == after, f"line {line}"
+            if not lines.came:
+                break
+    assert line > 100

@@ -60,6 +60,7 @@ def edges(pairs: list[tuple[int, int]]) -> pa.Table:
 
 
 def check(view: LiveView) -> None:
+    view._settle()
     for relation in view.relations.values():
         size, k = relation.size, relation.arity
         dead, ranks = relation.dead[:size] != 0, relation.rows[:size, k]

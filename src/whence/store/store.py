@@ -96,24 +96,22 @@ class Store:
         with self._lock:
             self._check()
             number = self.commit + 1
-            log = self._log
+            log, end = self._log, self._log.end_after(len(body))
             try:
                 log.append(number, body, sync=self._sync)
                 self._mark.write(number, self._base)
+                log.end, self.commit = end, number
             except BaseException as fault:
-                self._undo(number, len(body), fault)
-            log.end = log.end_after(len(body))
-            self.commit = number
+                self._undo(number, end, fault)
             return number
 
-    def _undo(self, number: int, length: int, fault: BaseException) -> NoReturn:
+    def _undo(self, number: int, end: int, fault: BaseException) -> NoReturn:
         """Take a failed append back, or refuse all others."""
         self._refusal = "a write failed and could not be undone"
         undone = False
         try:
             if self._mark.reread().commit == number:  # an interrupt came when all was done
-                self._log.end = self._log.end_after(length)
-                self.commit = number
+                self._log.end, self.commit = end, number
                 self._refusal = ""
             else:
                 self._log.cut()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from whence.diagnostics import WhenceError
 from whence.engine.base import Limits, Observer, Stats
 from whence.engine.local.engine import MAX_THREADS, LocalEvaluation, limits_told
 from whence.engine.local.guard import Guard
@@ -84,19 +85,22 @@ class LiveView:
                 live.adopt(evaluation.relations[name].live_rows(), ranks[name])
                 evaluation.relations[name] = live
             costs[stratum.number] = time.perf_counter() - started
-        self._maintained = program.without_facts()
-        self.evaluation, self.relations = evaluation, relations
-        self._strata = []
-        for stratum in self._maintained.plan.strata:
+        without_facts = program.without_facts()
+        strata = []
+        for stratum in without_facts.plan.strata:
             grouping = program.groupings.get(stratum.relations[0])
             live_stratum = LiveStratum(stratum, program.plan.program, grouping, machine)
             live_stratum.choice.recompute = costs[stratum.number]
             rules = live_stratum.rules
             if rules is not None and sum(relations[n].size for n in stratum.relations) > _LARGE:
                 rules.prepare()
-            self._strata.append(live_stratum)
+            strata.append(live_stratum)
         for relation in relations.values():
             relation.settle_all()
+        # What was there before stays in use if anything above fails.
+        self._maintained, self._strata = without_facts, strata
+        self.evaluation, self.relations = evaluation, relations
+        self._unsettled: dict[str, Delta] = {}
         self._reclaim_at = _RECLAIM[0] * evaluation.interned + _RECLAIM[1]
 
     def _fresh(self) -> None:
@@ -112,6 +116,7 @@ class LiveView:
         """Apply the whole batch, or nothing when it fails, and return the net changes."""
         started = time.perf_counter()
         self._fresh()
+        self._settle()
         self._guard.restart()
         self.work = Work()
         missing = [name for name in batch if name not in self._maintained.base]
@@ -126,19 +131,25 @@ class LiveView:
         try:
             with limits_told():
                 deltas = self._maintain(updates)
+            changes = self._changes(deltas)
+            self.work.seconds = time.perf_counter() - started
+            # Nothing may fail once the batch counts: what is left to do waits for the next one.
+            self._unsettled = deltas
+            return changes
         except BaseException:
             self._undo()
             raise
-        changes = self._changes(deltas)
-        for name, delta in deltas.items():
-            relation = self.relations[name]
-            relation.settle_rows(delta.came)
-            relation.settle_rows(delta.went)
-            relation.compact()
+
+    def _settle(self) -> None:
+        """End the last transaction, and drop what nobody needs any more."""
+        for name, delta in self._unsettled.items():
+            self.relations[name].settle_rows(delta.came)
+            self.relations[name].settle_rows(delta.went)
+        settled, self._unsettled = self._unsettled, {}
+        for name in settled:
+            self.relations[name].compact()
         if self.evaluation.interned > self._reclaim_at:
             self._reclaim()
-        self.work.seconds = time.perf_counter() - started
-        return changes
 
     def _maintain(self, updates: list[tuple[str, Rows | None, Rows | None]]) -> dict[str, Delta]:
         deltas: dict[str, Delta] = {}
@@ -163,7 +174,7 @@ class LiveView:
             relation = self.relations[holder]
             rows = relation.rows[: relation.size][relation.was[: relation.size] == 0]
             base[name] = self.evaluation.decode(holder, rows)
-        self._stale = base
+        self._stale, self._unsettled = base, {}
 
     def _encode(self, relation: str, table: pa.Table | None) -> Rows | None:
         if table is None or not table.num_rows:
@@ -171,9 +182,16 @@ class LiveView:
         return self.evaluation.encode(relation, table)
 
     def _reclaim(self) -> None:
-        """Make everything again, so that values which are nowhere any more are forgotten."""
-        self._stale = {name: self.base(name) for name in self._maintained.base}
-        self._fresh()
+        """Make everything again, so that values which are nowhere any more are forgotten.
+
+        If a limit is in the way, or a functor fails, they are not forgotten yet.
+        """
+        base = {name: self.base(name) for name in self._maintained.base}
+        try:
+            with limits_told():
+                self._build(self._maintained, base)
+        except WhenceError:
+            self._reclaim_at *= 2
 
     def _give_facts_to(self, names: list[str]) -> None:
         """Let relations that have rules be given facts as well; everything is made again."""

@@ -281,11 +281,19 @@ class LiveRelation(Relation):
         if self.size - self.alive_rows <= max(self.alive_rows, COMPACT_FLOOR):
             return False
         kept = self.rows[: self.size][self.dead[: self.size] == 0]
+        try:
+            self._keep(kept)
+        except BaseException:  # an interrupt: these rows are nowhere else by now
+            self._keep(kept)
+            raise
+        return True
+
+    def _keep(self, kept: Rows) -> None:
+        """Hold these rows with their ranks, and no others."""
         self.adopt(np.ascontiguousarray(kept[:, : self.arity]), kept[:, self.arity])
         if self.selector is not None:
             idle = (kept[:, self.arity] & kernels.IDLE) != 0
             self.selector.restore(np.flatnonzero(~idle))
-        return True
 
     @property
     def alive(self) -> int:
