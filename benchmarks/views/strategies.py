@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 import numpy as np
 
@@ -84,8 +83,12 @@ class Cell:
 
     @property
     def cost(self) -> float:
-        """The median, without the first time unless that was all."""
-        return median(self.seconds[1:] or self.seconds)
+        """The lower quartile, without the first time unless that was all.
+
+        Not the median: who comes after a strategy that has walked through all memory finds the
+        caches empty, and none comes after itself.
+        """
+        return float(np.quantile(self.seconds[1:] or self.seconds, 0.25))
 
 
 def _cell(

@@ -16,7 +16,7 @@ _LEARN = 0.5
 _FIRST = 4.0
 """How many times as long as recomputation a first try may take: ranks that it leaves pay later."""
 
-_HALF = 0.5
+_DOUBT = 0.25
 """The share of a guess of recomputation from which on the guess is put to the test."""
 
 _COLD = 0.1
@@ -28,42 +28,42 @@ _FAR = 4.0
 
 @dataclass(slots=True)
 class _Record:
-    """What ranked support of batches of one size has cost, None before the first."""
+    """What batches of one size have cost, None where that was not tried."""
 
-    seconds: float | None = None
+    ranked: float | None = None
+    recompute: float | None = None
     uses: int = 0
 
 
 class Choice:
-    """The record of one stratum; `recompute` is what its evaluation took, at first a guess."""
+    """The record of one stratum; `recompute` is what its evaluation took at first, as a guess."""
 
     def __init__(self, recompute: float) -> None:
         self.recompute = recompute
-        self._guessed = True
         self._records: dict[tuple[int, int], _Record] = {}
 
     def pick(self, gone: int, new: int) -> tuple[str, float]:
         """Return the strategy for a batch of that size, and the seconds it may take."""
         record = self._record(gone, new)
         record.uses += 1
-        ranked = record.seconds
+        ranked = record.ranked
+        recompute = self.recompute if record.recompute is None else record.recompute
         if ranked is None:
-            return "ranked", _FIRST * self.recompute
-        if self._guessed and ranked > _HALF * self.recompute:
-            return "recompute", self.recompute
-        if ranked <= self.recompute:
+            return "ranked", _FIRST * recompute
+        if record.recompute is None and ranked > _DOUBT * recompute:
+            return "recompute", recompute
+        if ranked <= recompute:
             # What has become much slower than it was is given up.
-            return "ranked", max(2 * ranked, self.recompute)
+            return "ranked", max(2 * ranked, recompute)
         again = record.uses >= 8 and record.uses & (record.uses - 1) == 0
-        if again and ranked < _FAR * self.recompute:
-            return "ranked", self.recompute
-        return "recompute", self.recompute
+        if again and ranked < _FAR * recompute:
+            return "ranked", recompute
+        return "recompute", recompute
 
-    def learn_recompute(self, seconds: float) -> None:
+    def learn_recompute(self, gone: int, new: int, seconds: float) -> None:
         """Note what recomputation took."""
-        if self._guessed:
-            self.recompute, self._guessed = seconds, False
-        self.recompute += _LEARN * (seconds - self.recompute)
+        record = self._record(gone, new)
+        record.recompute = _average(record.recompute, seconds)
 
     def learn_ranked(self, gone: int, new: int, seconds: float, *, ended: bool, cold: bool) -> None:
         """Note what ranked support took; when it was not `ended`, it would have taken longer.
@@ -71,11 +71,14 @@ class Choice:
         What was `cold`, with rules to be compiled, tells only if it was far from that.
         """
         record = self._record(gone, new)
-        if cold and self.recompute < seconds < self.recompute + _COLD:
+        guess = self.recompute if record.recompute is None else record.recompute
+        if cold and guess < seconds < guess + _COLD:
             return
-        seconds = seconds if ended else 2 * seconds
-        before = record.seconds
-        record.seconds = seconds if before is None else before + _LEARN * (seconds - before)
+        record.ranked = _average(record.ranked, seconds if ended else 2 * seconds)
 
     def _record(self, gone: int, new: int) -> _Record:
         return self._records.setdefault((gone.bit_length(), new.bit_length()), _Record())
+
+
+def _average(before: float | None, seconds: float) -> float:
+    return seconds if before is None else before + _LEARN * (seconds - before)

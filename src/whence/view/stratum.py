@@ -182,7 +182,7 @@ def _auto(live: LiveStratum, deltas: Deltas, work: StratumWork) -> dict[str, Del
             choice.learn_ranked(gone, new, now - started, ended=ended, cold=cold)
         started = now
     found = _recompute(live, deltas, work)
-    choice.learn_recompute(time.perf_counter() - started)
+    choice.learn_recompute(gone, new, time.perf_counter() - started)
     return found
 
 
