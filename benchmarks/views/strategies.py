@@ -129,8 +129,8 @@ def _cell(
                 views[cell.strategy] = make(cell.strategy)
         # At random: whoever comes after a recomputation finds the caches empty.
         luck.shuffle(order)
-        late = time.perf_counter() - started > allowed
-        if turn >= FEWEST and late:  # a few more turns cost nothing where they are quick
+        late = turn >= FEWEST and time.perf_counter() - started > allowed
+        if late:  # a few more turns cost nothing where they are quick
             order = [cell for cell in order if cell.cost * MOST < allowed]
         if turn >= RUNS or late:  # who is far behind need not be measured more closely
             best = min((cell.cost for cell in order), default=0.0)
