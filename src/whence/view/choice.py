@@ -16,7 +16,7 @@ _LEARN = 0.5
 _FIRST = 4.0
 """How many times as long as recomputation a first try may take: ranks that it leaves pay later."""
 
-_DOUBT = 0.25
+_DOUBT = 0.3
 """The share of a guess of recomputation from which on the guess is put to the test."""
 
 _COLD = 0.1
