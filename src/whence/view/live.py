@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Mapping
@@ -192,6 +193,8 @@ class LiveView:
                 self._build(self._maintained, base)
         except WhenceError:
             self._reclaim_at *= 2
+        # Compiled rules and relations know each other, so only the collector frees the old ones.
+        gc.collect()
 
     def _give_facts_to(self, names: list[str]) -> None:
         """Let relations that have rules be given facts as well; everything is made again."""
