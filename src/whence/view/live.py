@@ -68,7 +68,6 @@ class LiveView:
         """Evaluate everything and make it live."""
         given = {program.base[name]: table for name, table in inputs.items()}
         evaluation = LocalEvaluation(program.plan, given, Values(), self._functors)
-        prepare_live_kernels()
         self._guard.restart()
         self._guard.tuples = 0
         relations: dict[str, LiveRelation] = {}
@@ -86,6 +85,7 @@ class LiveView:
                 live.adopt(evaluation.relations[name].live_rows(), ranks[name])
                 evaluation.relations[name] = live
             costs[stratum.number] = time.perf_counter() - started
+        prepare_live_kernels()  # now that the evaluation has shown whether kernels pay
         without_facts = program.without_facts()
         strata = []
         for stratum in without_facts.plan.strata:
