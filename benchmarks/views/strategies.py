@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import numpy as np
 
@@ -83,12 +84,8 @@ class Cell:
 
     @property
     def cost(self) -> float:
-        """The lower quartile, without the first time unless that was all.
-
-        Not the median: who comes after a strategy that has walked through all memory finds the
-        caches empty, and none comes after itself.
-        """
-        return float(np.quantile(self.seconds[1:] or self.seconds, 0.25))
+        """The median, without the first time unless that was all."""
+        return median(self.seconds[1:] or self.seconds)
 
 
 def _cell(

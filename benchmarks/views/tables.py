@@ -172,10 +172,10 @@ def strategies(found: list[Found]) -> Told:
             rows.append((graph, name, strategy, cost, *counts, last))
             if not row["exact"]:
                 failures.append(f"{graph}, {name}, {row['strategy']}: wrong pairs")
-    headers = ("graph", "batch", "strategy", "ms", "asked", "removed", "restored", "gone")
+    headers = ("graph", "batch", "strategy", "median ms", "asked", "removed", "restored", "gone")
     notes = (
-        "each batch is applied and taken back, the strategies in turns; ms is the lower quartile",
-        "of at least two times after a first, as none finds warm caches after DRed; >: stopped",
+        "each batch is applied and taken back, the strategies in random turns; the median of at",
+        "least two times after a first; who follows DRed finds cold caches; >: stopped",
     )
     table = Table("Strategies", (*headers, "auto/best"), tuple(rows), left=3, notes=notes)
     bar = Bar("auto by the best strategy, worst cell", f"≤ {AUTO:g} ×", "", worst <= AUTO)
