@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.engine.local.buffers import grown, reserve
-from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels import support as asking
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.operators import CHUNK, Chunks, Push
@@ -51,7 +51,7 @@ class Collector:
                 self._widen(name, relation.size)
             relation.find_ranks(cand, n, (relation.slots, relation.consts), at, ranks)
             witness = relation.witness if width else none  # DRed asks nobody
-            self.count[name] = kernels.lost_heads(
+            self.count[name] = asking.lost_heads(
                 cand, n, premises, k, at, ranks, witness, self._seen[name], ids, heads, have
             )
 

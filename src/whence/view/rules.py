@@ -13,6 +13,7 @@ import numpy as np
 from whence.engine.local.engine import LocalEvaluation
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels import support as asking
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.live_operators import Mask
@@ -114,7 +115,7 @@ class Rules:
         """Return rows as heads to be asked; if not `ranked`, support of any rank will do."""
         relation = self.relations[name]
         tuples = np.empty((ids.shape[0], relation.arity + 2), dtype=np.int64)
-        kernels.take_heads(ids, relation.rows, ranked, tuples)
+        asking.take_heads(ids, relation.rows, ranked, tuples)
         return Heads(ids, tuples)
 
     def supported(self, name: str, heads: Heads) -> Mask:

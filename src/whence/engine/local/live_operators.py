@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whence.engine.local.guard import Guard
 from whence.engine.local.index import Index
 from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels import live_joins as joins
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.operators import CHUNK, CodeOf, KeySlots, Push, moves
@@ -43,7 +44,7 @@ def probe(
         def look_up(binding: Rows, n: int) -> None:
             rows = relation.rows
             kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
-            m = kernels.probe_row(binding, n, at, rows, relation.was, before, below, *writing)
+            m = joins.probe_row(binding, n, at, rows, relation.was, before, below, *writing)
             guard.work += n
             if m:
                 after(out, m)
@@ -57,7 +58,7 @@ def probe(
         cursor[0] = cursor[1] = 0
         group_bindings(binding, n, key, index, relation, groups)
         while True:
-            m = kernels.probe_group(
+            m = joins.probe_group(
                 binding,
                 n,
                 cursor,
@@ -113,7 +114,7 @@ def look(
         def look_up(binding: Rows, n: int) -> Mask:
             rows = relation.rows
             kernels.find_rows(binding, n, key_slots, consts, *relation.table, rows, at)
-            kernels.exists_row(binding, n, at, rows, relation.was, before, below, found)
+            joins.exists_row(binding, n, at, rows, relation.was, before, below, found)
             return found[:n].view(np.bool_)
 
         return look_up
@@ -122,7 +123,7 @@ def look(
 
     def search(binding: Rows, n: int) -> Mask:
         group_bindings(binding, n, key, index, relation, groups)
-        kernels.exists_group(
+        joins.exists_group(
             binding,
             n,
             groups,
@@ -144,7 +145,7 @@ def group_bindings(
     binding: Rows, n: int, key: KeySlots, index: Index, relation: LiveRelation, groups: Ints
 ) -> None:
     """Write the group of each binding in the index."""
-    kernels.find_groups(
+    joins.find_groups(
         binding,
         n,
         key.slots,

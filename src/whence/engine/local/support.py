@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from whence.engine.local.kernels import live as kernels
+from whence.engine.local.kernels import support as asking
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.live_operators import group_bindings, in_order, limit_slot, names_a_row
@@ -113,7 +114,7 @@ def _marking(
 
         def mark(binding: Rows, n: int) -> None:
             relation.find_ranks(binding, n, named, at, ranks)
-            kernels.mark_row(binding, n, slots[number], ranks, below, source, *marks())
+            asking.mark_row(binding, n, slots[number], ranks, below, source, *marks())
             scope.guard.work += n
 
         return mark
@@ -137,7 +138,7 @@ def _marking(
 
     def mark_joined(binding: Rows, n: int) -> None:
         group_bindings(binding, n, key, index, other, groups)
-        kernels.mark_joined(
+        asking.mark_joined(
             binding,
             n,
             slots[number],

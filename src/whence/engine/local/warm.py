@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from whence.engine.local.compile import compile_kernels
-from whence.engine.local.kernels import groups, joins, live, membership
+from whence.engine.local.kernels import groups, joins, live, live_joins, membership, support
 from whence.engine.local.kernels.hashing import Ints, Rows
 
 _warm = False
@@ -65,14 +65,14 @@ def prepare_live_kernels() -> None:
     live.revive_rows(none, flags, ints, 0)
     live.find_ranks(rows, 0, ints, ints, ints, ints, ints, cells, rows, ints, ints)
     live.sync_ranks(none, ints, ints, cells, rows)
-    live.lost_heads(rows, 0, 0, 2, ints, ints, none, flags, ints, rows, 0)
-    live.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
-    live.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
-    live.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)
+    support.lost_heads(rows, 0, 0, 2, ints, ints, none, flags, ints, rows, 0)
+    live_joins.probe_row(rows, 0, ints, rows, flags, False, -1, *moves)
+    live_joins.exists_row(rows, 0, ints, rows, flags, False, -1, flags)
+    live_joins.find_groups(rows, 0, ints, ints, ints, small, small, 63, True, 0, ints, rows, ints)
     lists = (ints, ints, small, small, rows)
-    live.probe_group(rows, 0, ints, *lists, flags, False, -1, *moves)
-    live.exists_group(rows, 0, *lists, flags, False, -1, flags)
-    live.mark_joined(
+    live_joins.probe_group(rows, 0, ints, *lists, flags, False, -1, *moves)
+    live_joins.exists_group(rows, 0, *lists, flags, False, -1, flags)
+    support.mark_joined(
         rows,
         0,
         0,
@@ -99,5 +99,5 @@ def prepare_live_kernels() -> None:
         flags,
         ints,
     )
-    live.mark_row(rows, 0, 0, ints, -1, 0, flags, ints)
-    live.take_heads(none, rows, True, rows)
+    support.mark_row(rows, 0, 0, ints, -1, 0, flags, ints)
+    support.take_heads(none, rows, True, rows)
