@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("netting",),
     ("rows",),
     ("session",),
+    ("explain",),
     ("view",),
     ("facts", "engine", "store"),
     ("plan",),
@@ -32,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis",),
     ("functor",),
     ("syntax",),
+    ("semiring",),
     ("diagnostics",),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

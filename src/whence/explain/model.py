@@ -1,0 +1,116 @@
+"""What explanations are made of: facts, proofs, and the reasons for an absence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from whence.syntax.nodes import Rule
+
+Value: TypeAlias = "int | float | str | tuple[Value, ...] | None"
+"""A number, a symbol, a record (nil is None)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A tuple of a relation."""
+
+    relation: str
+    row: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A premise that is a negation: no tuple of the relation matches; None stands for any value."""
+
+    relation: str
+    pattern: tuple[Value | None, ...]
+    text: str
+    """The literal with its values, as the rule states it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A premise that is a constraint, with its values in place of variables."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A premise that is an aggregate: its value, and proofs of some of the facts it is over."""
+
+    text: str
+    value: Value
+    size: int
+    """How many facts (or combinations of facts) the aggregate is over."""
+    over: tuple[Proof, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A base fact: it was given, not derived."""
+
+    fact: Fact
+    annotation: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A fact that an instance of a rule derives from premises."""
+
+    fact: Fact
+    rule: Rule
+    number: int
+    """The place of the rule in the program, from 1."""
+    bindings: tuple[tuple[str, Value], ...]
+    premises: tuple[Premise, ...]
+    height: int
+    annotation: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A fact whose proof was left out, because the depth asked for ends here."""
+
+    fact: Fact
+    height: int | None = None
+
+
+Proof: TypeAlias = Given | Derived | Cut
+Premise: TypeAlias = Given | Derived | Cut | Absence | Holds | Folded
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An instance of a rule that would have derived the fact, but for what is missing."""
+
+    rule: Rule
+    number: int
+    bindings: tuple[tuple[str, Value], ...]
+    holds: tuple[str, ...]
+    """The literals that do hold, with their values."""
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A literal of a failed instance that does not hold."""
+
+    kind: str
+    """`fact` (it is not there), `negation` (it is there), or `constraint` (it is false)."""
+    text: str
+    relation: str | None = None
+    pattern: tuple[Value | None, ...] = ()
+    """For facts: the values known, None where any would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a fact does not hold: for each rule that could derive it, the nearest failures."""
+
+    fact: Fact
+    failed: tuple[Failed, ...]
+    reasons: tuple[str, ...] = ()
+    """What is to say beside: no rule derives the relation, a rule's head cannot match, a search
+    that was cut short."""

@@ -1,0 +1,1 @@
+"""Semirings: what annotations of facts are, and how they combine."""
