@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from whence.semiring.hypergraph import Hypergraph
 from whence.syntax.nodes import Rule
 
 Value: TypeAlias = "int | float | str | tuple[Value, ...] | None"
@@ -102,7 +103,9 @@ class Missing:
     text: str
     relation: str | None = None
     pattern: tuple[Value | None, ...] = ()
-    """For facts: the values known, None where any would do."""
+    """For facts and negations: the values known, None where any would do."""
+    why: WhyNot | None = None
+    """Why a missing fact is missing, where that was asked for and it is a derived one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +117,19 @@ class WhyNot:
     reasons: tuple[str, ...] = ()
     """What is to say beside: no rule derives the relation, a rule's head cannot match, a search
     that was cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """All that can take part in a derivation of a fact: a graph whose node 0 is the fact."""
+
+    graph: Hypergraph
+    """Its `rules` number the rules of the program from 1, as proofs do."""
+    facts: tuple[Fact, ...]
+    """The fact of each node."""
+    base: tuple[bool, ...]
+    """Whether each fact was given; it may be derived as well."""
+    rules: tuple[Rule, ...]
+    """All rules of the program: number n is `rules[n - 1]`."""
+    beside: tuple[tuple[Absence | Holds | Folded, ...], ...]
+    """What each instance rests on beside its premises; aggregates come without proofs."""
