@@ -245,11 +245,15 @@ class FunctorDecl:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`head, head :- body.`; a fact has no body. `orders` is `.plan`: version → atom order."""
+    """`head, head :- body.`; a fact has no body. `orders` is `.plan`: version → atom order.
+
+    `annotation` is that of a fact in the text, once it is told from the fact's columns.
+    """
 
     heads: tuple[Atom, ...]
     body: tuple[Literal, ...] = ()
     orders: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    annotation: Constant | None = None
     span: Span = _place()
 
     @property
