@@ -16,14 +16,14 @@ from whence import session
 from whence.derived import Derived, Settings, Undo, joined
 from whence.diagnostics import Diagnostic, UsageError
 from whence.facts.schema import Column, columns_of
-from whence.journal import Journal, Record, commit_record, net_of, stamp_table, stamps_of
-from whence.netting import Net, Operation, update_of, work_out
+from whence.journal import EMPTY, Journal, Record, commit_record, net_of, stamp_table, stamps_of
+from whence.netting import Net, Operation, check_times, update_of, work_out
 from whence.rows import distinct, table_of, tuples_of
 from whence.subscription import Publisher
 from whence.syntax.nodes import Program
 from whence.table import Pinned, Table
 from whence.view.base import Changes, Update
-from whence.view.windows import UNDATED, Contents, Said, Window, Windows
+from whence.view.windows import UNDATED, Contents, Effect, Said, Window, Windows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,7 @@ class Committed:
                 done(self._put(operations))
                 return
             self._live()
-            _check_times(self.windows, operations)
+            check_times(self.windows, operations)
             view = self.derived.make_view()
             net, arrivals = work_out(
                 operations, self.columns, windowed, view.matching, self._now(), self._arrivals
@@ -99,6 +99,18 @@ class Committed:
             net = Net(event=event, clock=self._now())
             net.decided.update(decided)  # type: ignore[arg-type]
             return self._commit(net, None)
+
+    def what_if(self, operations: Sequence[Operation]) -> Changes:
+        """Return what committing the operations now would change, and leave all as it is."""
+        with self._telling():
+            self._live()
+            check_times(self.windows, operations)
+            view, windows = self.derived.make_view(), self.windows.copy()
+            held, now = windows.contents, self._now()
+            net, _ = work_out(operations, self.columns, held, view.matching, now, self._arrivals)
+            effects, _ = windows.commit(net.said, net.decided, net.event, net.clock)
+            self._pin()
+            return self.derived.suppose(self._batch(net, effects))
 
     def load(self, program: Program, facts: Mapping[str, pa.Table]) -> None:
         """Add a program that is known to fit, and facts for it."""
@@ -137,6 +149,7 @@ class Committed:
             with self._telling():
                 self._live()
         with self.lock:
+            self.derived.come_back()
             yield self.derived
 
     def table(self, relation: str) -> Table:
@@ -159,6 +172,7 @@ class Committed:
     def state(self) -> Record:
         """Return everything but functors as one record."""
         with self.lock:
+            self.derived.come_back()
             tables = {f"={name}": table for name, table in self.derived.base().items()}
             if self.derived.view is None:  # facts accumulate as they come, the same ones, too
                 tables = {name: distinct(table) for name, table in tables.items()}
@@ -186,13 +200,14 @@ class Committed:
     def begin_with(self, state: Record | None, entries: Iterable[Record]) -> None:
         """Hold a state, or nothing, and do what comes after it, all before anybody looks."""
         with self._writing, self.lock:
-            self.restore(state if state is not None else _EMPTY)
+            self.restore(state if state is not None else EMPTY)
             for entry in entries:
                 self.replay(entry)
 
     def restore(self, state: Record) -> None:
         """Hold the state of the record, and nothing of before."""
         with self._writing, self.lock:
+            self.derived.come_back()
             header, tables = state.header, state.tables
             self._columns.clear()
             program = session.parse(str(header["program"]), name="<stored>")
@@ -242,6 +257,7 @@ class Committed:
         with self._writing:
             try:
                 with self.lock:
+                    self.derived.come_back()
                     yield
                     if self._recorded and self._journal is not None:  # number and note are set
                         self._recorded = False
@@ -276,15 +292,11 @@ class Committed:
         effects, undo_windows = self.windows.commit(net.said, net.decided, net.event, net.clock)
         changes, undo = Changes({}), _keep
         try:
-            batch = dict(net.updates)
-            for name, effect in effects.items():
-                batch[name] = update_of(self.columns(name), effect.came, effect.went)
+            batch = self._batch(net, effects)
             if replayed and self.derived.view is None:
                 self.derived.put(batch)
             elif batch:
-                for pinned in list(self._pinned):
-                    pinned()
-                self._pinned.clear()
+                self._pin()
                 changes, undo = self.derived.apply(batch, undoable=self._journal is not None)
             told = net.said or net.decided or net.event is not None or note is not None
             if batch or told:
@@ -303,6 +315,19 @@ class Committed:
         if changes:
             self._untold.append(changes)
         return changes
+
+    def _batch(self, net: Net, effects: Mapping[str, Effect]) -> dict[str, Update]:
+        """Return what a commit does to base facts, with what windows let in and out."""
+        batch = dict(net.updates)
+        for name, effect in effects.items():
+            batch[name] = update_of(self.columns(name), effect.came, effect.went)
+        return batch
+
+    def _pin(self) -> None:
+        """Decode the tables that somebody holds, before the view they are of changes."""
+        for pinned in list(self._pinned):
+            pinned()
+        self._pinned.clear()
 
     def _record(self, entry: Record, undo: Undo) -> None:
         if self._journal is None:
@@ -346,20 +371,6 @@ class Committed:
         self._adopted.update(new)
 
 
-_EMPTY = Record(
-    {
-        "program": "",
-        "settled": 0,
-        "number": 0,
-        "note": None,
-        "event": None,
-        "clock": None,
-        "arrivals": 0,
-        "windows": {},
-    }
-)
-
-
 def _keep() -> None:
     pass
 
@@ -376,12 +387,3 @@ def _marked(relation: str, update: Update) -> dict[str, pa.Table]:
 def _window(plain: object) -> Window:
     assert isinstance(plain, dict)
     return Window(**{**plain, "by": tuple(plain["by"])})
-
-
-def _check_times(windows: Windows, operations: Iterable[Operation]) -> None:
-    seen: dict[str, bool] = {}
-    for operation in operations:
-        relation, timed = operation.relation, bool(operation.times)
-        if operation.sign == "-" or not len(operation.rows) or relation not in windows.contents:
-            continue
-        windows.check_times(relation, timed, seen.setdefault(relation, timed))

@@ -21,6 +21,7 @@ from whence.committed import Committed
 from whence.derived import Settings, is_inline, joined
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
 from whence.engine.base import Limits, Observer, Stats
+from whence.explained import Explained
 from whence.facts.directives import load_inputs
 from whence.facts.schema import Column, columns_of
 from whence.rows import one_text
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from whence.journal import Journal, Record
 
 
-class Database:
+class Database(Explained):
     """A program and facts, in memory or kept in a folder.
 
     With a `path` every commit is durable when it returns (see `docs/explanation/durability.md`),
@@ -270,11 +271,6 @@ class Database:
         self._committed.make_view()
         self._refuse_selected(relation)
         return self._committed.publisher.add(relation, callback)
-
-    @property
-    def program(self) -> Program:
-        """Everything loaded so far."""
-        return self._committed.derived.program
 
     @property
     def commits(self) -> int:

@@ -7,7 +7,7 @@ once facts change under somebody who reads, the view takes over and holds the ba
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -59,6 +59,8 @@ class Derived:
         self._evaluation: Evaluation | None = None
         self._changing = False
         self._made_in = 0.0
+        self._way_back: Batch | None = None
+        """What brings the view back to the base facts it is to have, while it supposes others."""
 
     # ── what goes in ──
 
@@ -76,6 +78,7 @@ class Derived:
 
     def register(self, functors: UserFunctors) -> None:
         """Use these functions; what they gave before is derived anew."""
+        self.come_back()
         if self.view is not None:
             self.load(self.program, {})
         self.functors = functors
@@ -118,9 +121,39 @@ class Derived:
     def apply(self, batch: Batch, *, undoable: bool) -> tuple[Changes, Undo]:
         """Change base facts in the view, and return what changed and how to undo it."""
         view = self.make_view()
-        there = self._there(view, batch) if undoable else {}
+        there = self._there(view, batch, self._ruled()) if undoable else {}
         changes = view.apply(batch)
         return changes, lambda: self._undo(view, batch, changes, there)
+
+    def suppose(self, batch: Batch) -> Changes:
+        """Return what a batch would change; base facts and what follows stay as they are.
+
+        The way back does no harm to a view that has not gone, or is back already. So it is known
+        first, and taken later where an interrupt comes between.
+        """
+        view = self.make_view()
+        work, self._way_back = view.work, self._inverse(self._there(view, batch), batch)
+        try:
+            changes = view.apply(batch)
+        except Exception:  # then the view has not taken it
+            self._way_back = None
+            raise
+        self.come_back()
+        view.work = work
+        return changes
+
+    def come_back(self) -> None:
+        """End a supposition that was interrupted."""
+        if self._way_back is None:
+            return
+        if self.view is not None:
+            try:
+                self.view.apply(self._way_back)
+            except Exception:  # such as a limit: begin again from the facts that were there
+                self.restore(self.program, self.settled, self.base())
+        if self.view is None:
+            self.put(self._way_back)
+        self._way_back = None
 
     # ── what comes out ──
 
@@ -271,15 +304,17 @@ class Derived:
         names = {head.relation for rule in rules for head in rule.heads}
         return {name: set(tuples_of(view.base(name))) for name in names}
 
-    def _there(self, view: View, batch: Batch) -> dict[str, set[Row]]:
-        """Return which facts of the batch are base facts, where the changes will not tell.
-
-        Of a relation that only holds base facts they do.
-        """
+    def _ruled(self) -> set[str]:
+        """Return the relations whose changes do not tell which of their facts are base facts."""
         ruled = {h.relation for r in self.program.rules if not _is_plain_fact(r) for h in r.heads}
-        ruled |= {s.dominated.relation for s in self.program.subsumptions}
+        return ruled | {s.dominated.relation for s in self.program.subsumptions}
+
+    def _there(
+        self, view: View, batch: Batch, names: Collection[str] | None = None
+    ) -> dict[str, set[Row]]:
+        """Return which facts of the batch are base facts, of these relations or of all."""
         there = {}
-        for name in ruled.intersection(batch):
+        for name in batch if names is None else batch.keys() & names:
             update, width = batch[name], len(columns_of(self.program, name))
             tables = [t for t in (update.inserted, update.deleted) if t is not None]
             if not width:
@@ -289,19 +324,24 @@ class Derived:
                 there[name] = set(tuples_of(found))
         return there
 
+    def _inverse(self, there: Mapping[str, set[Row]], batch: Batch) -> dict[str, Update]:
+        """Return what undoes a batch, given which of its facts were base facts before."""
+        inverse = {}
+        for name, before in there.items():
+            update = batch[name]
+            came = set(tuples_of(update.inserted)) if update.inserted is not None else set()
+            went = set(tuples_of(update.deleted)) if update.deleted is not None else set()
+            back = [row for row in went - came if row in before]
+            away = [row for row in came if row not in before]
+            inverse[name] = update_of(columns_of(self.program, name), back, away)
+        return inverse
+
     def _undo(
         self, view: View, batch: Batch, changes: Changes, there: Mapping[str, set[Row]]
     ) -> None:
-        inverse = {}
-        for name, update in batch.items():
-            if name in there:
-                came = set(tuples_of(update.inserted)) if update.inserted is not None else set()
-                went = set(tuples_of(update.deleted)) if update.deleted is not None else set()
-                back = [row for row in went - came if row in there[name]]
-                away = [row for row in came if row not in there[name]]
-                inverse[name] = update_of(columns_of(self.program, name), back, away)
-            elif name in changes:
-                inverse[name] = Update(changes[name].deleted, changes[name].inserted)
+        inverse = self._inverse(there, batch)
+        for name in changes.keys() & batch.keys() - there.keys():
+            inverse[name] = Update(changes[name].deleted, changes[name].inserted)
         try:
             view.apply(inverse)
         except Exception:  # such as a limit: begin again from the facts that were there

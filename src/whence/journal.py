@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from whence.facts.schema import Column
 from whence.netting import Net
@@ -33,6 +33,21 @@ class Record:
 
     header: Mapping[str, object]
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+EMPTY: Final = Record(
+    {
+        "program": "",
+        "settled": 0,
+        "number": 0,
+        "note": None,
+        "event": None,
+        "clock": None,
+        "arrivals": 0,
+        "windows": {},
+    }
+)
+"""The state of a database that holds nothing."""
 
 
 class Journal(Protocol):

@@ -6,7 +6,7 @@ inserted into, or only deleted from, its tables pass through without a look at t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -14,7 +14,7 @@ from whence.facts.directives import concat_facts
 from whence.facts.schema import Column
 from whence.rows import Row, table_of, tuples_of
 from whence.view.base import Update
-from whence.view.windows import Said, Stamp, Time
+from whence.view.windows import Said, Stamp, Time, Windows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +80,16 @@ def work_out(
         else:
             net.updates[relation] = _update(relation, columns(relation), find, ops)
     return net, arrivals
+
+
+def check_times(windows: Windows, operations: Iterable[Operation]) -> None:
+    """Refuse facts of windows with times where others have none."""
+    seen: dict[str, bool] = {}
+    for operation in operations:
+        relation, timed = operation.relation, bool(operation.times)
+        if operation.sign == "-" or not len(operation.rows) or relation not in windows.contents:
+            continue
+        windows.check_times(relation, timed, seen.setdefault(relation, timed))
 
 
 def _update(relation: str, columns: tuple[Column, ...], find: Find, ops: list[Operation]) -> Update:

@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("app",),
     ("__init__",),
     ("database",),
+    ("explained",),
     ("durable",),
     ("committed",),
     ("derived", "journal", "subscription", "table", "answers", "transaction"),

@@ -123,6 +123,13 @@ class Contents:
                 heapq.heapify(heap)
                 self._sizes[key] = len(heap)
 
+    def copy(self) -> Contents:
+        """Return the same facts in a window of their own."""
+        other = Contents(self.window, self.since)
+        other.time, other.dated = self.time, self.dated
+        other.restore(dict(self.stamps))
+        return other
+
     def commit(self, said: Said, now: float | None) -> tuple[Effect, Callable[[], None]]:
         """Apply what a transaction said and expire what is out of the window at `now`."""
         before: dict[Row, Stamp | None] = {}
@@ -227,6 +234,13 @@ class Windows:
         self.contents: dict[str, Contents] = {}
         self.event: float | None = None
         self.clock = -math.inf
+
+    def copy(self) -> Windows:
+        """Return windows that hold the same and change by themselves."""
+        other = Windows()
+        other.event, other.clock = self.event, self.clock
+        other.contents = {name: held.copy() for name, held in self.contents.items()}
+        return other
 
     def check_times(self, relation: str, timed: bool, before: bool) -> None:
         """Refuse facts with times where those before had none, and the other way round."""
