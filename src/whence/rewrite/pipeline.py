@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from whence.rewrite.annotate import Annotation, annotate
 from whence.rewrite.factor_goal import factor_goal
 from whence.rewrite.flatten_terms import flatten_terms
 from whence.rewrite.inline import inline
@@ -31,6 +32,10 @@ class Context:
     inputs: Collection[str] | None = None
     """The relations that may be given facts; None when any may."""
     cardinalities: Mapping[str, int] | None = None
+    annotation: Annotation | None = None
+    """The chain that annotates facts; None in a plain run."""
+    derivations: bool = False
+    """Whether every fact is to keep its derivations, not only the answers are to stay."""
 
 
 Pass: TypeAlias = Callable[[Program, Context], Program]
@@ -40,8 +45,19 @@ def _inline(program: Program, context: Context) -> Program:
     return inline(program, keep=(context.goal.relation,) if context.goal else ())
 
 
+def _annotate(program: Program, context: Context) -> Program:
+    found = context.annotation
+    return program if found is None else annotate(program, found.chain, found.given)
+
+
+def _simplify(program: Program, context: Context) -> Program:
+    return simplify(program, derivations=context.derivations)
+
+
 def _prune(program: Program, context: Context) -> Program:
-    return prune(program, context.roots, context.inputs) if context.roots else program
+    # Where a negation holds for want of facts, a rule without it may be taken for a fact.
+    inputs = None if context.derivations else context.inputs
+    return prune(program, context.roots, inputs) if context.roots else program
 
 
 def _linearise(program: Program, context: Context) -> Program:
@@ -65,10 +81,11 @@ def _magic_sets(program: Program, context: Context) -> Program:
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("inline", _inline),  # first: an inlined rule may not be safe by itself
     ("normalise", lambda program, _: normalise(program)),
+    ("annotate", _annotate),  # of single alternatives, before aggregates have relations
     ("scope_aggregates", lambda program, _: scope_aggregates(program)),
     ("lift_aggregates", lambda program, _: lift_aggregates(program)),
     ("flatten_terms", lambda program, _: flatten_terms(program)),
-    ("simplify", lambda program, _: simplify(program)),
+    ("simplify", _simplify),
     ("prune", _prune),  # before those that cost more per rule
     ("linearise", _linearise),
     ("unfold", _unfold),
@@ -76,6 +93,9 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("magic_sets", _magic_sets),
     ("reorder_body", lambda program, context: reorder_body(program, context.cardinalities)),
 )
+
+_REDERIVING: Final = frozenset(("linearise", "unfold", "factor_goal", "magic_sets"))
+"""Passes that keep the answers by other derivations, which may have other annotations."""
 
 
 def run_passes(
@@ -85,16 +105,25 @@ def run_passes(
     keep_all: bool = False,
     inputs: Collection[str] | None = None,
     cardinalities: Mapping[str, int] | None = None,
+    annotation: Annotation | None = None,
+    derivations: bool = False,
 ) -> tuple[tuple[str, Program], ...]:
     """Return the program after each pass, under the name of the pass.
 
     Kept is what the goal needs, else what the outputs need; everything with `keep_all` or
-    without any output.
+    without any output. With `derivations` only those passes run under which every fact keeps
+    its derivations, as annotations and explanations need them.
     """
     roots = frozenset((goal.relation,) if goal is not None else outputs(program))
-    context = Context(None if keep_all or not roots else roots, goal, inputs, cardinalities)
+    kept = None if keep_all or not roots else roots
+    context = Context(kept, goal, inputs, cardinalities, annotation, derivations)
+    left_out = frozenset(("annotate",)) if annotation is None else _REDERIVING
+    if derivations:
+        left_out |= _REDERIVING
     steps = []
     for name, run in PASSES:
+        if name in left_out:
+            continue
         program = run(program, context)
         steps.append((name, program))
     return tuple(steps)

@@ -40,14 +40,21 @@ _SIMPLE = (Variable, Constant, Wildcard, Nil)
 _FOLDED = ("=", "!=", "<", "<=", ">", ">=", "contains", "not_contains")
 
 
-def simplify(program: Program) -> Program:
+def simplify(program: Program, *, derivations: bool = False) -> Program:
     """Fold constants, merge equal variables, and drop literals and rules that say nothing.
 
+    With `derivations` every fact keeps its derivations too: a literal or rule that is repeated
+    is not dropped, nor one that derives a fact from itself, and no rule becomes a fact.
+
     >>> from whence.syntax.souffle import parse
-    >>> print(simplify(parse("a(x, z) :- b(x, y), x = 3, y = z, b(3, z), true. a(1, 2) :- false.")))
+    >>> program = parse("a(x, z) :- b(x, y), x = 3, y = z, b(3, z), true. a(1, 2) :- false.")
+    >>> print(simplify(program))
     a(3, y) :- b(3, y).
+    >>> print(simplify(program, derivations=True))
+    a(3, y) :- b(3, y), b(3, y).
     """
-    rules = _without_repeats(s for rule in program.rules if (s := simplify_rule(rule)) is not None)
+    simpler = (s for r in program.rules if (s := simplify_rule(r, derivations=derivations)))
+    rules = tuple(simpler) if derivations else _without_repeats(simpler)
     subsumptions: list[Subsumption] = []
     for subsumption in program.subsumptions:
         simpler = simplify_rule(as_rule(subsumption))
@@ -56,7 +63,7 @@ def simplify(program: Program) -> Program:
     return replace(program, rules=rules, subsumptions=tuple(subsumptions))
 
 
-def simplify_rule(rule: Rule) -> Rule | None:
+def simplify_rule(rule: Rule, *, derivations: bool = False) -> Rule | None:
     """Return a simpler rule with the same answers, or None if it never gives any."""
     original = rule
     while True:
@@ -70,9 +77,12 @@ def simplify_rule(rule: Rule) -> Rule | None:
         if merged is rule:
             break
         rule = merged
-    rule = _drop_repeats(rule)
+    if not derivations:
+        rule = _drop_repeats(rule)
+    elif original.body and not rule.body:
+        rule = replace(rule, body=(Truth(True, span=original.span),))
     if rule is original or not rule.orders:
-        return None if rule.body and rule.heads[0] in rule.body else rule
+        return None if not derivations and rule.body and rule.heads[0] in rule.body else rule
     # A `.plan` counts the atoms.
     return rule if _atom_count(rule) == _atom_count(original) else replace(rule, orders=())
 
