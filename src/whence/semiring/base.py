@@ -7,9 +7,10 @@ Multiplication is commutative, because the order of the literals of a body means
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class Chain:
 class Semiring(ABC, Generic[T]):
     """One algebra of annotations. Values are immutable and hashable; `==` is equality."""
 
-    name: ClassVar[str]
+    name: str
     laws: Law
     column: Literal["number", "float", "symbol"]
     """The kind of the column in which annotations come and go."""
@@ -87,6 +88,33 @@ class Semiring(ABC, Generic[T]):
         Semirings that tell facts apart name it; to the others it is just there.
         """
         return self.one
+
+    def annotate(self, fact: str, cell: Cell) -> T:
+        """Return the annotation of a base fact, given as text, that a column's value stands for.
+
+        It is what `read` gives, unless equal cells mean different things to different facts: two
+        facts of probability 0.5 are two events.
+        """
+        return self.read(cell)
+
+    def sum(self, values: Iterable[T]) -> T:
+        """Add any number of alternatives, in less time than one by one where that is possible."""
+        total = self.zero
+        for value in values:
+            total = self.plus(total, value)
+        return total
+
+    @property
+    def infinite(self) -> T | None:
+        """The sum of infinitely many derivations none of which is zero; None where there is none.
+
+        Only asked of semirings that are not stable: to them a cycle adds without end.
+        """
+        return None
+
+    def samples(self) -> Iterable[T]:
+        """Return some values, as different as possible, to check the laws with."""
+        return (self.zero, self.one)
 
     @property
     def chain(self) -> Chain | None:
