@@ -12,6 +12,7 @@ from whence.plan.compile_rule import compile_rule
 from whence.plan.growth import find_growth
 from whence.plan.keyed import keyed_relations
 from whence.plan.nodes import Domination, Growth, Plan, RulePlan, Stratum, StratumPlan, Version
+from whence.plan.search import find_search
 from whence.plan.selection import select
 from whence.rewrite.reorder_body import order_body
 from whence.syntax.nodes import (
@@ -116,6 +117,7 @@ def plan_stratum(
     keyed_names = {s.dominated.relation for s in stratum.subsumptions}
     repeated = [_delta_plan(r, i, recursive, keyed_names, cardinalities) for r, i in versions]
     best = keyed_relations(stratum.subsumptions, repeated) if keyed else {}
+    search = find_search(stratum) if best else None
     dominations = tuple(
         _domination(s, recursive, cardinalities)
         for s in stratum.subsumptions
@@ -132,6 +134,8 @@ def plan_stratum(
         stratum.selections if selected else (),
         stratum.assumes if selected else (),
         stratum.growths,
+        search,
+        tuple(_plan_rule(step, None, (), cardinalities) for step in search.steps) if search else (),
     )
 
 

@@ -152,6 +152,32 @@ class Keyed:
     greatest: bool
 
 
+class Combine(Enum):
+    """What a step makes of the value that it starts from and its own weight."""
+
+    SUM = "+"
+    PRODUCT = "*"
+    LEAST = "min"
+    GREATEST = "max"
+    BOUNDED = "bounded"
+    """max(0, a + b - 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A recursion as a search: `pivot` columns are carried along, `state` columns change."""
+
+    relation: str
+    keyed: Keyed
+    pivot: tuple[int, ...]
+    state: tuple[int, ...]
+    combine: Combine
+    steps: tuple[Rule, ...]
+    """Rules for `@step:` tuples: the state a step leaves, the one it reaches, its weight."""
+    seeds: tuple[Rule, ...]
+    """The rules without recursion, which give the values that searches start from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Only the rows that are best in their group can matter.
@@ -215,6 +241,9 @@ class StratumPlan:
     assumes: tuple[Positive, ...] = ()
     """What the selections rest on; where it does not hold, they must not be used."""
     growths: tuple[Growth, ...] = ()
+    search: Search | None = None
+    steps: tuple[RulePlan, ...] = ()
+    """The plans of the search's steps."""
 
 
 @dataclass(frozen=True, slots=True)

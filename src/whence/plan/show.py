@@ -62,6 +62,7 @@ def show_plan(plan: Plan, cardinalities: Mapping[str, int] | None = None) -> str
             names = [a.name for a in decls[name].attributes]
             key = ", ".join(names[c] for c in keyed.key)
             out.append(f"  keyed: {name} keeps the {best} {names[keyed.value]} for each ({key})")
+        out.extend(_show_search(stratum, decls))
         out.extend(f"  selection: {line}" for line in _selections(stratum, decls))
         for name, why in plan.refusals:
             if name in stratum.relations:
@@ -74,6 +75,35 @@ def show_plan(plan: Plan, cardinalities: Mapping[str, int] | None = None) -> str
             out.append(f"  duplicates of {name}: {_duplicates(name, stratum)}")
         out.append("")
     return "\n".join(out).rstrip()
+
+
+def _show_search(stratum: StratumPlan, decls: Mapping[str, RelationDecl]) -> list[str]:
+    search = stratum.search
+    if search is None:
+        return []
+    names = [a.name for a in decls[search.relation].attributes]
+    carried = ", ".join(names[c] for c in search.pivot)
+    states = ", ".join(names[c] for c in search.state)
+    each = f"one search for each ({carried})" if search.pivot else "one search"
+    lines = [f"  best first: {each}, instead of rounds, over the states ({states}), with the steps"]
+    for step in stratum.steps:
+        lines += [f"    {line}" for line in _show_rule("once", step)[:1]]
+    return lines
+
+
+def _search_json(
+    stratum: StratumPlan, decls: Mapping[str, RelationDecl]
+) -> dict[str, object] | None:
+    search = stratum.search
+    if search is None:
+        return None
+    names = [a.name for a in decls[search.relation].attributes]
+    return {
+        "relation": search.relation,
+        "carried": [names[c] for c in search.pivot],
+        "states": [names[c] for c in search.state],
+        "combine": search.combine.value,
+    }
 
 
 def plan_as_json(
@@ -89,6 +119,7 @@ def plan_as_json(
             "once": [_rule_json(r) for r in stratum.once],
             "delta": [_rule_json(r) for r in stratum.repeated],
             "keyed": [name for name, _ in stratum.keyed],
+            "search": _search_json(stratum, decls),
             "subsumptions": [d.relation for d in stratum.dominations],
             "selections": [
                 {

@@ -18,6 +18,7 @@ from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.parallel import ParallelRule
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
+from whence.engine.local.search import Endless, run_search
 from whence.engine.local.selection import Followed
 from whence.plan.nodes import Probe, RulePlan, Step, StratumPlan
 from whence.syntax.nodes import Kind, RelationDecl
@@ -91,7 +92,7 @@ class Fixpoint:
             relation.restart()
         self._dominate()
         report(sum(r.size for r in self._relations))
-        if self._plan.recursive:
+        if self._plan.recursive and not self._searched():
             for followed in self._followed.values():
                 followed.advance()
             rules = [self._compile(plan, self._inner) for plan in self._plan.repeated]
@@ -110,6 +111,19 @@ class Fixpoint:
         for relation in self._relations:
             relation.settle()
         return rounds
+
+    def _searched(self) -> bool:
+        """Complete the stratum by a search, if it is one."""
+        search, guard = self._plan.search, self._guard
+        if search is None or search.relation in self._limits:
+            return False
+        tuples = guard.tuples
+        try:
+            run_search(search, self._plan.steps, self._scope, guard, len(self._chunks), self._pool)
+        except Endless:  # round by round it will be seen whether it ends
+            guard.tuples, guard.stopped = tuples, False
+            return False
+        return True
 
     def _advance(self, relation: Relation) -> int:
         """Make what was derived the delta, and return how much of it the recursion follows."""

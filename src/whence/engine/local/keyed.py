@@ -132,6 +132,13 @@ class KeyedRelation(Relation):
             self._table = reserve(1 << bits, np.int64)
             kernels.fill_keys(self.rows, self.size, self._key, self._table, 64 - bits)
 
+    def forget_keys(self) -> None:
+        """Take the rows as they are: the relation is complete, and its rows have been replaced."""
+        self._box, self._rows_of = None, np.zeros(0, dtype=np.int32)
+        self._table = np.zeros(0, dtype=np.int64)
+        self._changed = 0
+        self.indexes.clear()
+
     def delta(self) -> Rows:
         return self._delta
 
