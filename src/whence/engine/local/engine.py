@@ -27,6 +27,7 @@ from whence.engine.local.keyed import KeyedRelation, Unordered
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.records import RecordText
 from whence.engine.local.relation import MAX_ROWS, Relation, TooManyRows
+from whence.engine.local.rounds import Rounds
 from whence.engine.local.rules import Scope
 from whence.engine.local.selection import holds
 from whence.engine.local.values import NIL, Values
@@ -120,6 +121,10 @@ class LocalEvaluation:
         self._columns = Columns(column_classes(program), self._kinds, values, rows)
         self._inputs = rows
         self.relations: dict[str, Relation] = {d.name: self._relation(d) for d in program.relations}
+        self.loaded: dict[str, int] = {}
+        """How many rows of each relation are base facts: the first ones."""
+        self.rounds: dict[str, list[int]] = {}
+        """How many rows each relation had after each round of its stratum."""
         declared = {f.name: f for f in program.functors}
         self._context = Context(values, declared, kinds, functors)
         self.stats.load_seconds = time.perf_counter() - started - self.stats.prepare_seconds
@@ -194,7 +199,8 @@ class LocalEvaluation:
         fixpoint = Fixpoint(
             plan, scope, guard, threads=threads, pool=pool, limits=sizes, shown=shown
         )
-        rounds = fixpoint.run(observer, len(self._plan.strata))
+        watched = Rounds(self.relations, self.rounds, observer)
+        rounds = fixpoint.run(watched, len(self._plan.strata))
         for name in stratum.relations:
             self.stats.relations[name] = RelationStats(self.relations[name].alive, rounds)
 
@@ -221,6 +227,7 @@ class LocalEvaluation:
                 guard.check()
                 guard.tuples += relation.insert(rows, rows.shape[0])
             relation.settle()
+            self.loaded[name] = relation.size
         guard.check()
 
     def _fact_rows(self, name: str, facts: list[Atom]) -> Rows:
