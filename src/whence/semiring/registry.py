@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whence.diagnostics import Diagnostic, UsageError, nearest
+from whence.semiring.absorption import Absorption
 from whence.semiring.access import Access
 from whence.semiring.base import Semiring
 from whence.semiring.boolean import Boolean
@@ -19,6 +20,7 @@ from whence.semiring.fuzzy import Fuzzy
 from whence.semiring.how import How
 from whence.semiring.lukasiewicz import Lukasiewicz
 from whence.semiring.minimax import Minimax
+from whence.semiring.probability import Probability
 from whence.semiring.product import Product, features
 from whence.semiring.topk import TopK, TopKDistinct
 from whence.semiring.tropical import Tropical
@@ -45,6 +47,8 @@ SEMIRINGS: dict[str, Callable[[], AnySemiring]] = {
     "why": Why,
     "minwhy": MinWhy,
     "how": How,
+    "absorption": Absorption,
+    "probability": Probability,
 }
 """Those with a name of their own."""
 
