@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from whence.diagnostics import Diagnostic, Source, Span
 from whence.facts.records import NotARecord
-from whence.facts.schema import NOUN, Column, Layout, OnBadRow
+from whence.facts.schema import NOUN, Column, Layout, NotAnAnnotation, OnBadRow
 from whence.facts.values import OutOfRange
 
 SHOWN = 5
@@ -78,6 +78,9 @@ class BadRows:
             code, message = "W0609", f"{shown} is not a record of type `{column.type}`"
             where = f"{fault.wanted} expected here"
             start, value = start + fault.offset, value[fault.offset :][:1]
+        elif isinstance(fault, NotAnAnnotation) and column.semiring is not None:
+            code, message = "W0942", f"{shown} is no annotation in `{column.semiring.name}`"
+            where = str(fault)
         elif isinstance(fault, OutOfRange):
             code, message = "W0603", f"{shown} is out of the 64-bit range"
         elif not value:

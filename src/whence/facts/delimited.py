@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from whence.facts.badrows import BadRows
 from whence.facts.content import Content
 from whence.facts.scan import decode, scan
-from whence.facts.schema import Column, Layout, arrow_schema, records_are_sound, truths
+from whence.facts.schema import (
+    Column,
+    Layout,
+    arrow_schema,
+    truths,
+    unannotated,
+    values_are_sound,
+)
 from whence.facts.values import format_float
 from whence.syntax.nodes import Kind
 
@@ -47,14 +54,14 @@ def read(content: Content, columns: Sequence[Column], layout: Layout, bad: BadRo
         return truths(lines + int(len(data) > start and data[-1:] != b"\n"))
     if start >= len(data):
         return arrow_schema(columns).empty_table()
-    table = _read_quickly(data, start, columns, layout)
+    table = _read_whole(data, start, columns, layout)
     if table is not None:
         return table
     if layout.rfc4180:  # a quoted field may hold line breaks, so there is no cutting into blocks
         return scan(decode(data[start:]), first, columns, layout, bad)
     tables: list[pa.Table] = []
     for block in _blocks(data, start):
-        table = _read_quickly(block, 0, columns, layout)
+        table = _read_whole(block, 0, columns, layout)
         if table is None:
             tables.append(scan(decode(block), first, columns, layout, bad))
             first += block.count(b"\n")
@@ -64,6 +71,17 @@ def read(content: Content, columns: Sequence[Column], layout: Layout, bad: BadRo
         if bad.enough:
             break
     return pa.concat_tables(tables)
+
+
+def _read_whole(
+    data: Data, start: int, columns: Sequence[Column], layout: Layout
+) -> pa.Table | None:
+    """Read quickly what has an annotation in every row, or in none."""
+    table = _read_quickly(data, start, columns, layout)
+    if table is not None or len(columns) < 2 or columns[-1].semiring is None or layout.pick:
+        return table
+    table = _read_quickly(data, start, columns[:-1], layout)
+    return None if table is None else unannotated(table, columns)
 
 
 def _blocks(data: Data, start: int) -> Iterator[bytes]:
@@ -116,7 +134,7 @@ def _read_quickly(
     except (pa.ArrowException, ValueError):
         return None
     table = pa.Table.from_arrays(table.columns, schema=schema)
-    return table if records_are_sound(table, columns) else None
+    return table if values_are_sound(table, columns) else None
 
 
 def _is_plain(data: Data, start: int, columns: Sequence[Column], layout: Layout) -> bool:

@@ -15,7 +15,14 @@ from whence.facts.content import Content, read_content, read_stdin
 from whence.facts.formats import FORMATS, format_of
 from whence.facts.outputs import Outputs
 from whence.facts.places import Place, Warn, input_place, output_place
-from whence.facts.schema import Column, Layout, OnBadRow, columns_of
+from whence.facts.schema import (
+    Column,
+    Layout,
+    OnBadRow,
+    columns_of,
+    shown_columns,
+    unannotated,
+)
 from whence.syntax.nodes import Directive, Program
 
 if TYPE_CHECKING:
@@ -101,7 +108,11 @@ def _read(
     warn: Warn | None,
 ) -> pa.Table:
     bad = BadRows(content.name, layout, on_bad_row)
-    table = FORMATS[form].read(content, columns, layout, bad)
+    if 0 < len(layout.pick) < len(columns):  # the directive names no field for annotations
+        table = FORMATS[form].read(content, columns[:-1], layout, bad)
+        table = unannotated(table, columns)
+    else:
+        table = FORMATS[form].read(content, columns, layout, bad)
     if bad.count and on_bad_row == "stop":
         raise DataError(*bad.shown)
     if bad.count and warn is not None:
@@ -137,7 +148,7 @@ def write_outputs(
     with Outputs() as outputs:
         for directive in directives(program, "output", "printsize"):
             name = directive.relation
-            columns = columns_of(program, name)
+            columns = shown_columns(program, name)
             place = output_place(program, directive, out_dir, warn=warn)
             if place.form == "stdoutprintsize":
                 printed.write(f"{name}\t{relations.size(name)}\n".encode())

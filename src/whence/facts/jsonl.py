@@ -17,12 +17,14 @@ from whence.facts.schema import (
     NOUN,
     Column,
     Layout,
+    NotAnAnnotation,
     arrow_schema,
     is_sound,
-    records_are_sound,
     truths,
+    values_are_sound,
 )
 from whence.facts.values import NotAValue, OutOfRange, parse_float
+from whence.rewrite.annotate import COLUMN
 from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
@@ -60,16 +62,17 @@ def _read_quickly(data: bytes, columns: Sequence[Column]) -> pa.Table | None:
         table.validate(full=True)  # the reader lets any bytes through as strings
     except (pa.ArrowException, ValueError):
         return None
-    if any(column.null_count for column in table.columns):
+    table = table.select(schema.names)
+    if any(t.null_count and c.semiring is None for t, c in zip(table, columns, strict=True)):
         return None
-    table = table.select(schema.names).cast(schema)
-    return table if records_are_sound(table, columns) else None
+    table = table.cast(schema)
+    return table if values_are_sound(table, columns) else None
 
 
 def _scan(text: str, columns: Sequence[Column], layout: Layout, bad: BadRows) -> pa.Table:
     import pyarrow as pa
 
-    values: list[list[int | float | str]] = [[] for _ in columns]
+    values: list[list[int | float | str | None]] = [[] for _ in columns]
     rows = 0
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -90,7 +93,7 @@ def _scan(text: str, columns: Sequence[Column], layout: Layout, bad: BadRows) ->
 
 def _row(
     line: str, number: int, columns: Sequence[Column], layout: Layout, bad: BadRows
-) -> list[int | float | str] | None:
+) -> list[int | float | str | None] | None:
     """Return the values of one line, or None after telling `bad` why there are none."""
     try:
         line.encode()
@@ -105,11 +108,14 @@ def _row(
     items: list[object]
     if isinstance(found, list):
         width = max(layout.pick) + 1 if layout.pick else len(columns)
+        if not layout.pick and len(found) == width - 1 and columns[-1].semiring is not None:
+            found.append(None)  # a fact may come without its annotation
         if len(found) < width or (len(found) > width and not layout.pick):
             bad.add_count(len(found), width, line=number, text=line)
             return None
         items = [found[pick] for pick in layout.pick] if layout.pick else found
     elif isinstance(found, dict):
+        found = {COLUMN: None, **found}
         missing = [column.name for column in columns if column.name not in found]
         if missing:
             bad.add("W0608", f"there is no value for `{missing[0]}`", line=number, text=line)
@@ -118,9 +124,17 @@ def _row(
     else:
         bad.add("W0607", "a row is an object or an array", line=number, text=line, width=len(line))
         return None
-    row: list[int | float | str] = []
+    row: list[int | float | str | None] = []
     for position, (item, column) in enumerate(zip(items, columns, strict=True)):
+        if item is None and column.semiring is not None:
+            row.append(None)
+            continue
         value = value_of(item, column)
+        if value is not None and column.semiring is not None and not is_sound(value, column):
+            wrong = NotAnAnnotation(f"column {position + 1} holds annotations")
+            shown = json.dumps(item, ensure_ascii=False)
+            bad.add_value(wrong, shown, column, position, line=number, text=line, start=1)
+            return None
         if value is None:
             label = f"column {position + 1}, `{column.name}`, is {NOUN[column.kind]}"
             shown = clip(json.dumps(item, ensure_ascii=False))

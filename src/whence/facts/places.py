@@ -55,15 +55,21 @@ def input_place(
     folder = Path(directive.get("fact-dir") or facts_dir)
     decl = program.relation(directive.relation)
     # The annotation of a fact stands in one more last column, which a plain run passes over.
-    spare = tuple(range(decl.arity)) if decl.provenance is not None else ()
-    return Place(form, _path(directive, folder, name), _layout(directive, decl.arity, spare))
+    plain = decl.provenance is not None and decl.semiring is None
+    layout = _layout(
+        directive,
+        decl.arity,
+        spare=tuple(range(decl.arity)) if plain else (),
+        most=decl.arity + int(decl.provenance is not None and not plain),
+    )
+    return Place(form, _path(directive, folder, name), layout)
 
 
 def output_place(
     program: Program, directive: Directive, out_dir: Path, *, warn: Warn | None = None
 ) -> Place:
     """Return where an `.output` or `.printsize` writes to."""
-    layout = _layout(directive, program.relation(directive.relation).arity, ())
+    layout = _layout(directive, program.relation(directive.relation).arity)
     if directive.action == "printsize":
         return Place("stdoutprintsize", Path(), layout)
     suffix = ".csv.gz" if layout.compress else ".csv"
@@ -108,7 +114,9 @@ def _form(directive: Directive, known: tuple[str, ...], filename: str, warn: War
     )
 
 
-def _layout(directive: Directive, arity: int, spare: tuple[int, ...]) -> Layout:
+def _layout(
+    directive: Directive, arity: int, *, spare: tuple[int, ...] = (), most: int = 0
+) -> Layout:
     rfc4180 = directive.get("rfc4180") == "true"
     delimiter = directive.get("delimiter", "," if rfc4180 else "\t").replace("\\t", "\t")
     if not delimiter:
@@ -120,14 +128,17 @@ def _layout(directive: Directive, arity: int, spare: tuple[int, ...]) -> Layout:
         delimiter=delimiter,
         headers=directive.get("headers") == "true",
         rfc4180=rfc4180,
-        pick=_pick(directive, arity) or spare,
+        pick=_pick(directive, arity, most or arity) or spare,
         compress=directive.get("compress", "false") != "false",
         span=directive.span,
     )
 
 
-def _pick(directive: Directive, arity: int) -> tuple[int, ...]:
-    """Read `columns="2:0"`: the first attribute is field 2 of the file, the second is field 0."""
+def _pick(directive: Directive, arity: int, most: int) -> tuple[int, ...]:
+    """Read `columns="2:0"`: the first attribute is field 2 of the file, the second is field 0.
+
+    One more names the field of annotations.
+    """
     text = directive.get("columns")
     if not text:
         return ()
@@ -137,7 +148,7 @@ def _pick(directive: Directive, arity: int) -> tuple[int, ...]:
     picks = tuple(int(part) for part in parts)
     if len(set(picks)) != len(picks) or len(picks) < arity:
         raise _wrong(directive, f"`{text}` does not name {arity} different columns")
-    return picks[:arity]
+    return picks[:most]
 
 
 def _wrong(directive: Directive, message: str, hint: str = "") -> ProgramError:

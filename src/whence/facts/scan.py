@@ -47,17 +47,22 @@ def scan(
     picks = layout.pick or tuple(range(len(columns)))
     width = max(picks) + 1
     parse = [column.parse for column in columns]
-    values: list[list[int | float | str]] = [[] for _ in columns]
+    values: list[list[int | float | str | None]] = [[] for _ in columns]
+    # A fact may come without its annotation.
+    least = width - 1 if columns[-1].semiring is not None and not layout.pick else width
     rows = _quoted_rows if layout.rfc4180 else _plain_rows
     for row in rows(text, first, columns, layout, bad):
         found = len(row.fields)
-        if found < width or (found > width and not layout.pick):
+        if found < least or (found > width and not layout.pick):
             bad.add_count(found, width, line=row.line, text=row.text)
         elif _UNDECODED.search(row.text):
             _report_undecoded(row, bad)
         else:
-            converted: list[int | float | str] = []
+            converted: list[int | float | str | None] = []
             for index, pick in enumerate(picks):
+                if pick == found:
+                    converted.append(None)
+                    continue
                 try:
                     converted.append(parse[index](row.fields[pick]))
                 except ValueError as fault:

@@ -14,8 +14,8 @@ from whence.facts.schema import (
     arrow_schema,
     arrow_type,
     is_sound,
-    records_are_sound,
     truths,
+    values_are_sound,
 )
 from whence.syntax.nodes import Kind
 
@@ -32,10 +32,12 @@ def conform(table: pa.Table, columns: Sequence[Column], layout: Layout, bad: Bad
 
     if not columns:
         return truths(table.num_rows)
+    if columns[-1].semiring is not None and not layout.pick and _lacks(table, columns):
+        table = table.append_column(columns[-1].name, pa.nulls(table.num_rows))
     found = [table.column(index) for index in _places(table, columns, layout, bad)]
     arrays = [_convert(array, column, bad) for array, column in zip(found, columns, strict=True)]
     converted = pa.table(arrays, names=[column.name for column in columns])
-    sound = _without_bad_records(_without_nulls(converted, columns, bad), columns, bad)
+    sound = _without_bad_values(_without_nulls(converted, columns, bad), columns, bad)
     return sound.cast(arrow_schema(columns))
 
 
@@ -68,6 +70,14 @@ def unconform(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
     if columns:
         return table
     return pa.table({NOTHING: pa.array([True] * table.num_rows, pa.bool_())})
+
+
+def _lacks(table: pa.Table, columns: Sequence[Column]) -> bool:
+    """Say whether the facts of a table come without their annotations."""
+    if columns[-1].name in table.column_names:
+        return False
+    plain = [column.name for column in columns[:-1]]
+    return table.num_columns == len(plain) or set(plain) <= set(table.column_names)
 
 
 def _places(
@@ -125,6 +135,8 @@ def _without_nulls(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> 
 
     missing = None
     for column in columns:
+        if column.semiring is not None:
+            continue
         nulls = pc.is_null(table.column(column.name))
         if not pc.any(nulls).as_py():
             continue
@@ -146,26 +158,28 @@ def _without_nulls(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> 
     return kept
 
 
-def _without_bad_records(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> pa.Table:
+def _without_bad_values(table: pa.Table, columns: Sequence[Column], bad: BadRows) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if records_are_sound(table, columns):
+    if values_are_sound(table, columns):
         return table
     keep = None
     for column in columns:
-        if column.kind is not Kind.RECORD:
+        if column.kind is not Kind.RECORD and column.semiring is None:
             continue
-        texts = table.column(column.name).unique()
-        sound = [is_sound(text, column) for text in texts.to_pylist()]
-        test = pc.is_in(table.column(column.name), texts.filter(pa.array(sound)))
+        values = table.column(column.name).unique()
+        sound = [value is None or is_sound(value, column) for value in values.to_pylist()]
+        test = pc.is_in(table.column(column.name), values.filter(pa.array(sound)))
         if not all(sound) and not bad.shown:
             row = pc.index(test, False).as_py() + 1
+            what = f"no record of type `{column.type}` in `{column.name}`"
+            if column.semiring is not None:
+                what = f"no annotation in `{column.semiring.name}`"
             bad.shown.append(
                 Diagnostic(
-                    "W0609",
-                    f"row {row} of `{bad.name}` has no record of type `{column.type}` "
-                    f"in `{column.name}`",
+                    "W0609" if column.semiring is None else "W0942",
+                    f"row {row} of `{bad.name}` has {what}",
                     bad.layout.span,
                     hint="`--on-bad-row skip` leaves bad rows out",
                 )

@@ -73,7 +73,11 @@ def normalise_rule(rule: Rule) -> list[Rule]:
     bodies = alternatives(rule.body, rule.span)
     # A `.plan` speaks of one body; of several it would be a guess which.
     orders = rule.orders if len(bodies) == 1 else ()
-    return [Rule((head,), body, orders, span=rule.span) for head in heads for body in bodies]
+    return [
+        Rule((head,), body, orders, rule.annotation, span=rule.span)
+        for head in heads
+        for body in bodies
+    ]
 
 
 def _is_flat(literal: Literal) -> bool:

@@ -58,7 +58,7 @@ def resolve_types(program: Program) -> Program:
         for clause, typing in typed.clauses:
             head, body = _Resolver(inferred.inference, typing).clause(clause)
             if isinstance(origin, Rule):
-                rules.append(Rule((head,), body, orders, span=origin.span))
+                rules.append(Rule((head,), body, orders, origin.annotation, span=origin.span))
                 continue
             less, more = body[:2]
             assert isinstance(less, Atom)
@@ -70,7 +70,8 @@ def resolve_types(program: Program) -> Program:
 def _resolve_fact(fact: Rule, kinds: tuple[Kind, ...]) -> Rule:
     head = fact.heads[0]
     args = tuple([_constant(arg, kind) for arg, kind in zip(head.args, kinds, strict=True)])
-    return Rule((Atom(head.relation, args, span=head.span),), span=fact.span)
+    head = Atom(head.relation, args, span=head.span)
+    return Rule((head,), annotation=fact.annotation, span=fact.span)
 
 
 def _constant(constant: Term, kind: Kind) -> Constant:

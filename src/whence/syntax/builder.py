@@ -125,7 +125,10 @@ class Builder(TermBuilder):
                 span,
                 hint="an annotation is declared as `@prov` or `@prov:tropical`",
             )
-        return Annotation(semiring[-1].text if semiring else "", span)
+        named = "" if not semiring else semiring[-1].text
+        if semiring and semiring[-1].type == "STRING":
+            named = self.unquote(semiring[-1])
+        return Annotation(named, span)
 
     def _plain(self, items: Sequence[Attribute | Annotation], owner: str) -> tuple[Attribute, ...]:
         for item in items:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from whence.diagnostics import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from whence.semiring.base import Semiring
 
 
 class Kind(Enum):
@@ -185,12 +188,16 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class RelationDecl:
-    """`.decl`; `provenance` is the semiring of a last `@prov` attribute, "" if it is unnamed."""
+    """`.decl`; `provenance` is the semiring of a last `@prov` attribute, "" if it is unnamed.
+
+    `semiring` is what a run annotates it in: then its tables have one more last column.
+    """
 
     name: str
     attributes: tuple[Attribute, ...]
     qualifiers: tuple[str, ...] = ()
     provenance: str | None = None
+    semiring: Semiring[Any] | None = field(default=None, compare=False, repr=False, kw_only=True)
     span: Span = _place()
 
     @property

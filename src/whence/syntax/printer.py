@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final, assert_never
 
@@ -90,7 +91,9 @@ def print_attribute(attribute: Attribute) -> str:
 def print_relation(decl: RelationDecl) -> str:
     columns = [print_attribute(a) for a in decl.attributes]
     if decl.provenance is not None:
-        columns.append(f"@prov:{decl.provenance}" if decl.provenance else "@prov")
+        named = decl.provenance
+        named = named if named.isidentifier() and named.isascii() else quote(named)
+        columns.append(f"@prov:{named}" if decl.provenance else "@prov")
     return " ".join([f".decl {decl.name}({', '.join(columns)})", *decl.qualifiers])
 
 
@@ -120,7 +123,9 @@ def print_pragma(pragma: Pragma) -> str:
 
 def print_rule(rule: Rule) -> str:
     if not rule.body:
-        return "\n".join(f"{print_literal(head)}." for head in rule.heads)
+        last = () if rule.annotation is None else (rule.annotation,)
+        facts = (replace(head, args=(*head.args, *last)) for head in rule.heads)
+        return "\n".join(f"{print_literal(fact)}." for fact in facts)
     heads = ", ".join(map(print_literal, rule.heads))
     return _clause(heads, rule.body) + _plan(rule.orders)
 
