@@ -86,9 +86,7 @@ def _show_search(stratum: StratumPlan, decls: Mapping[str, RelationDecl]) -> lis
     states = ", ".join(names[c] for c in search.state)
     each = f"one search for each ({carried})" if search.pivot else "one search"
     lines = [f"  best first: {each}, instead of rounds, over the states ({states}), with the steps"]
-    for step in stratum.steps:
-        lines += [f"    {line}" for line in _show_rule("once", step)[:1]]
-    return lines
+    return lines + [f"    {print_rule(step.rule)}" for step in stratum.steps]
 
 
 def _search_json(

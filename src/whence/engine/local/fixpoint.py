@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from whence.engine.base import Observer, Round
+from whence.engine.local.buckets import buckets_of
 from whence.engine.local.divergence import Show, Watch
 from whence.engine.local.domination import Dominator
 from whence.engine.local.guard import Guard
@@ -97,12 +98,13 @@ class Fixpoint:
                 followed.advance()
             rules = [self._compile(plan, self._inner) for plan in self._plan.repeated]
             watches = self._watches()
+            buckets = buckets_of(self._plan, self._relations)
             new = sum(self._inner.relations[r.name].delta().shape[0] for r in self._relations)
             while new and not self._full():
                 rounds += 1
                 for rule in rules:
                     self._run_rule(rule)
-                new = sum([self._advance(relation) for relation in self._relations])
+                new = buckets.advance() if buckets else self._advance_all()
                 self._dominate()
                 report(new)
                 self._guard.check()
@@ -124,6 +126,9 @@ class Fixpoint:
             guard.tuples, guard.stopped = tuples, False
             return False
         return True
+
+    def _advance_all(self) -> int:
+        return sum([self._advance(relation) for relation in self._relations])
 
     def _advance(self, relation: Relation) -> int:
         """Make what was derived the delta, and return how much of it the recursion follows."""

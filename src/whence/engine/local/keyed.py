@@ -142,6 +142,31 @@ class KeyedRelation(Relation):
     def delta(self) -> Rows:
         return self._delta
 
+    def sample(self, room: int) -> Ints:
+        """Return how good some of the changed rows are: a number each, the least being the best."""
+        k = self.keyed
+        out = np.empty(min(room, self._changed), dtype=np.int64)
+        kernels.sample_frontier(
+            self.rows, k.value, self._kind, k.greatest, self._frontier, self._changed, out
+        )
+        return out
+
+    def advance_to(self, bound: int) -> int:
+        """Make the changed rows that are as good as the bound the delta; the others wait."""
+        k, n = self.keyed, self._changed
+        taken = np.empty(n, dtype=np.int32)
+        m, self._changed = kernels.take_near(
+            self.rows, k.value, self._kind, k.greatest, bound, self._frontier, n, self._stamp, taken
+        )
+        self._delta = self.rows[taken[:m]]
+        super().advance()
+        return m
+
+    @property
+    def changed(self) -> int:
+        """How many rows have changed and have not been the delta since."""
+        return self._changed
+
     def advance(self) -> int:
         """Make the rows that changed the delta, as they are now."""
         changed = self._frontier[: self._changed]

@@ -45,6 +45,45 @@ def _improve(
 
 
 @kernel
+def sample_frontier(
+    rows: Rows, value: int, kind: int, greatest: bool, frontier: Small, n: int, out: Ints
+) -> None:
+    """Write how good the values of some rows of the frontier are, the best being the least."""
+    stride = max(1, n // max(1, out.shape[0]))
+    for i in range(min(n, out.shape[0])):
+        rank = _rank(rows[frontier[i * stride], value], kind)
+        out[i] = ~rank if greatest else rank
+
+
+@kernel
+def take_near(
+    rows: Rows,
+    value: int,
+    kind: int,
+    greatest: bool,
+    bound: int,
+    frontier: Small,
+    n: int,
+    stamp: Small,
+    taken: Small,
+) -> tuple[int, int]:
+    """Move the rows that are as good as the bound from the frontier to `taken`."""
+    m = 0
+    left = 0
+    for i in range(n):
+        r = frontier[i]
+        rank = _rank(rows[r, value], kind)
+        if (~rank if greatest else rank) <= bound:
+            taken[m] = r
+            stamp[r] = 0
+            m += 1
+        else:
+            frontier[left] = r
+            left += 1
+    return m, left
+
+
+@kernel
 def merge_dense(
     cand: Rows,
     begin: int,
