@@ -236,6 +236,12 @@ class LiveView:
         self._fresh()
         return self.evaluation.selected
 
+    @property
+    def holders(self) -> Mapping[str, str]:
+        """For each relation that may be given facts, the relation that holds them."""
+        self._fresh()
+        return self._maintained.base
+
     def size(self, relation: str) -> int:
         """Return the number of tuples."""
         self._fresh()

@@ -70,7 +70,7 @@ class Columns:
     def code(self, relation: str, column: int, constant: Constant) -> int:
         """Return the code of a constant in this column."""
         code = self._values.code(constant)
-        dictionary = self._dictionary(relation, column)
+        dictionary = self.dictionary(relation, column)
         if dictionary is None:
             return code
         return int(dictionary.encode(np.array([[code]], dtype=np.int64))[0])
@@ -78,7 +78,7 @@ class Columns:
     def renumber(self, relation: str, rows: Rows, columns: Iterable[int]) -> None:
         """Turn the original codes of these columns into their own, in place."""
         for place, column in enumerate(columns):
-            dictionary = self._dictionary(relation, column)
+            dictionary = self.dictionary(relation, column)
             if dictionary is not None:
                 codes = np.ascontiguousarray(rows[:, place]).reshape(-1, 1)
                 rows[:, place] = dictionary.encode(codes)
@@ -88,7 +88,7 @@ class Columns:
         return [self._restored(relation, c, np.ascontiguousarray(rows[:, c])) for c in columns]
 
     def _restored(self, relation: str, column: int, codes: Ints) -> Ints:
-        dictionary = self._dictionary(relation, column)
+        dictionary = self.dictionary(relation, column)
         return codes if dictionary is None else dictionary.rows[codes, 0]
 
     def renumbered(self, relation: str) -> tuple[int, ...]:
@@ -99,7 +99,8 @@ class Columns:
             if name == relation and number in self._dictionaries
         )
 
-    def _dictionary(self, relation: str, column: int) -> Dictionary | None:
+    def dictionary(self, relation: str, column: int) -> Dictionary | None:
+        """Return what numbers the values of a column, None when they are their own codes."""
         number = self._classes.of.get((relation, column))
         return None if number is None else self._dictionaries.get(number)
 

@@ -43,6 +43,10 @@ class Symbols:
                     self._texts.append(text)
         return found
 
+    def find(self, text: str) -> int | None:
+        """Return the text's code, None when it has none."""
+        return self._codes.get(text)
+
     def codes(self, texts: Iterable[str]) -> Ints:
         """Return the codes of the texts, new ones where they have none."""
         known = self._codes.get

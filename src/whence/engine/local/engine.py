@@ -16,6 +16,7 @@ from whence.analysis.kinds import record_fields, relation_kinds, type_kinds
 from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.base import Limits, Observer, RelationStats, Stats
 from whence.engine.local.arrow import decode_columns, encode_table
+from whence.engine.local.codec import Codec
 from whence.engine.local.columns import Columns
 from whence.engine.local.compile import WORK_WORTH_COMPILING
 from whence.engine.local.expressions import Context
@@ -109,8 +110,8 @@ class LocalEvaluation:
         self.values = values
         self._decls: dict[str, RelationDecl] = {d.name: d for d in program.relations}
         self._kinds = relation_kinds(program)
-        kinds = type_kinds(program)
-        self._records = RecordText(values, kinds, record_fields(program))
+        kinds, fields = type_kinds(program), record_fields(program)
+        self._records = RecordText(values, kinds, fields)
         rows = {
             name: encode_table(table, self._decls[name], self._kinds[name], values, self._records)
             for name, table in inputs.items()
@@ -119,6 +120,7 @@ class LocalEvaluation:
         if sum(map(len, rows.values())) > WORK_WORTH_COMPILING:
             self.stats.prepare_seconds = prepare_kernels()
         self._columns = Columns(column_classes(program), self._kinds, values, rows)
+        self.codec = Codec(self._decls, kinds, fields, self._columns, values)
         self._inputs = rows
         self.relations: dict[str, Relation] = {d.name: self._relation(d) for d in program.relations}
         self.loaded: dict[str, int] = {}
