@@ -69,7 +69,7 @@ def test_buckets_of_any_width_give_what_the_definition_gives(
 
 
 def test_deltas_hold_the_best_rows_and_the_others_wait() -> None:
-    program = session.parse(DECLS.format(kind="number", order="<=") + RULES[0])
+    program = session.parse(DECLS.format(kind="number", order="<=") + RULES[0].format(f="a + b"))
     ring = [(i, (i + 1) % 40, i % 7) for i in range(40)]
     table = pa.table({k: list(v) for k, v in zip("xyw", zip(*ring, strict=True), strict=True)})
 
