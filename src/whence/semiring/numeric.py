@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 from whence.semiring.base import Cell, Law
 
@@ -74,6 +73,8 @@ def digits(whole: int) -> str:
     try:
         return str(whole)
     except ValueError:
+        from decimal import Decimal
+
         return format(Decimal(whole), "f")
 
 

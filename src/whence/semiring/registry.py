@@ -20,6 +20,7 @@ from whence.semiring.fuzzy import Fuzzy
 from whence.semiring.how import How
 from whence.semiring.lukasiewicz import Lukasiewicz
 from whence.semiring.minimax import Minimax
+from whence.semiring.own import checked, load
 from whence.semiring.probability import Probability
 from whence.semiring.product import Product, features
 from whence.semiring.topk import TopK, TopKDistinct
@@ -77,14 +78,21 @@ DIMENSIONS = (
 """What a product may be made of: the chains, and `visits`."""
 
 
-def make(named: str | AnySemiring) -> AnySemiring:
-    """Return a fresh semiring of that name; an instance stands for itself.
+def make(named: str | AnySemiring | type[AnySemiring], *, load_code: bool = False) -> AnySemiring:
+    """Return a fresh semiring of that name; one's own instance or class is checked and returned.
+
+    With `load_code` a name may also be `module:Class` or `file.py:Class`, whose code is then run;
+    so a name out of a program or a file never is.
 
     >>> make("tropical").plus(3, 4), make("top-2").name, make("product(tropical,fuzzy)").one
     (3, 'top-2', (0, 1.0))
     """
+    if isinstance(named, type) and issubclass(named, Semiring):
+        named = named()
     if isinstance(named, Semiring):
-        return named
+        return named if type(named).__module__.startswith("whence.semiring.") else checked(named)
+    if load_code and ":" in named:
+        return load(named)
     name = named.strip().lower()
     if name in SEMIRINGS:
         return SEMIRINGS[name]()
