@@ -12,12 +12,38 @@ Value: TypeAlias = "int | float | str | tuple[Value, ...] | None"
 """A number, a symbol, a record (nil is None)."""
 
 
+class Shown:
+    """An explanation that can be printed, and renders in notebooks."""
+
+    __slots__ = ()
+
+    def to(self, form: str, *, depth: int | None = None) -> str:
+        """Return it as `text`, `json`, `dot`, `mermaid`, `prov-json` or `html`.
+
+        With `depth` only what is at most so many steps away.
+        """
+        from whence.explain.forms import formatted
+
+        return formatted(self, form, depth=depth)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return self.to("text")
+
+    def _repr_html_(self) -> str:
+        return self.to("html")
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A tuple of a relation."""
 
     relation: str
     row: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        from whence.explain.words import fact_text
+
+        return fact_text(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +75,15 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Given(Shown):
     """A base fact: it was given, not derived."""
 
     fact: Fact
     annotation: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+@dataclass(frozen=True, slots=True, repr=False)
+class Derived(Shown):
     """A fact that an instance of a rule derives from premises."""
 
     fact: Fact
@@ -69,9 +95,12 @@ class Derived:
     height: int
     annotation: object = None
 
+    def __repr__(self) -> str:
+        return f"<Derived {self.fact} by rule {self.number}, height {self.height}>"
+
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Shown):
     """A fact whose proof was left out, because the depth asked for ends here."""
 
     fact: Fact
@@ -109,7 +138,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Shown):
     """Why a fact does not hold: for each rule that could derive it, the nearest failures."""
 
     fact: Fact
@@ -119,8 +148,8 @@ class WhyNot:
     that was cut short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cone:
+@dataclass(frozen=True, slots=True, repr=False)
+class Cone(Shown):
     """All that can take part in a derivation of a fact: a graph whose node 0 is the fact."""
 
     graph: Hypergraph
@@ -133,3 +162,6 @@ class Cone:
     """All rules of the program: number n is `rules[n - 1]`."""
     beside: tuple[tuple[Absence | Holds | Folded, ...], ...]
     """What each instance rests on beside its premises; aggregates come without proofs."""
+
+    def __repr__(self) -> str:
+        return f"<Cone {self.facts[0]}, {len(self.facts)} facts, {self.graph.instances} instances>"
