@@ -1,0 +1,166 @@
+"""Minimal witnesses are those that trying every set of base facts finds, each once."""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations, islice
+from time import perf_counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whence.semiring.hypergraph import Hypergraph
+from whence.semiring.witnesses import minimal_witnesses
+
+EXAMPLES = int(os.environ.get("WHENCE_EXAMPLES", "2000"))
+Instances = list[tuple[int, tuple[int, ...]]]
+
+
+def hypergraph(nodes: int, instances: Instances) -> Hypergraph:
+    return Hypergraph(
+        nodes=nodes,
+        heads=np.array([head for head, _ in instances], np.int64),
+        rules=np.zeros(len(instances), np.int64),
+        start=np.cumsum([0, *(len(body) for _, body in instances)]).astype(np.int64),
+        premises=np.array([p for _, body in instances for p in body], np.int64),
+    )
+
+
+def derives(instances: Instances, given: frozenset[int], node: int) -> bool:
+    there = set(given)
+    size = -1
+    while size != len(there):
+        size = len(there)
+        there |= {head for head, body in instances if set(body) <= there}
+    return node in there
+
+
+def by_trying_all(instances: Instances, leaves: frozenset[int], node: int) -> set[frozenset[int]]:
+    out: set[frozenset[int]] = set()
+    for size in range(len(leaves) + 1):
+        for chosen in map(frozenset, combinations(sorted(leaves), size)):
+            if not any(kept <= chosen for kept in out) and derives(instances, chosen, node):
+                out.add(chosen)
+    return out
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[int, Instances, frozenset[int]]:
+    """Cyclic, with premises named twice, instances twice, leaves that are derived, and axioms."""
+    nodes = draw(st.integers(1, 9))
+    node = st.integers(0, nodes - 1)
+    bodies = st.lists(node, min_size=draw(st.integers(0, 1)), max_size=3).map(tuple)
+    instances = draw(st.lists(st.tuples(node, bodies), max_size=16))
+    leaves = draw(st.frozensets(node, max_size=7))
+    return nodes, instances, leaves
+
+
+def agrees(problem: tuple[int, Instances, frozenset[int]]) -> None:
+    nodes, instances, leaves = problem
+    graph = hypergraph(nodes, instances)
+    for node in range(nodes):
+        found = list(minimal_witnesses(graph, node, leaves))
+        assert len(found) == len(set(found)), "one came twice"
+        assert set(found) == by_trying_all(instances, leaves, node)
+
+
+@given(problems())
+@settings(max_examples=200, deadline=None)
+def test_witnesses_are_those_found_by_trying_all_sets(
+    problem: tuple[int, Instances, frozenset[int]],
+) -> None:
+    agrees(problem)
+
+
+@pytest.mark.slow
+@given(problems())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_witnesses_are_those_found_by_trying_all_sets_for_long(
+    problem: tuple[int, Instances, frozenset[int]],
+) -> None:
+    agrees(problem)
+
+
+def paths(edges: list[tuple[int, int]], start: int) -> tuple[Hypergraph, dict[int, int]]:
+    """What `start` reaches: node i of the graph is node i, then come the edges."""
+    towns = 1 + max(max(edge) for edge in edges)
+    instances: Instances = []
+    for number, (x, y) in enumerate(edges):
+        body = (towns + number,) if x == start else (x, towns + number)
+        instances.append((y, body))
+    graph = hypergraph(towns + len(edges), instances)
+    return graph, {towns + number: number for number in range(len(edges))}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=14, unique=True)
+)
+@settings(max_examples=100, deadline=None)
+def test_witnesses_of_reachability_are_simple_paths_short_ones_first(
+    edges: list[tuple[int, int]],
+) -> None:
+    edges = [(x, y) for x, y in edges if x != y] or [(0, 1)]
+    graph, leaves = paths(edges, 0)
+    towns = graph.nodes - len(edges)
+    known = nx.DiGraph(edges)
+    for town in range(1, towns):
+        found = list(minimal_witnesses(graph, town, leaves))
+        if 0 in known and town in known:
+            simple = nx.all_simple_edge_paths(known, 0, town)
+            expected = {frozenset(towns + edges.index(edge) for edge in path) for path in simple}
+        else:
+            expected = set()
+        assert set(found) == expected
+        assert [len(witness) for witness in found] == sorted(len(witness) for witness in found)
+
+
+def test_a_fact_that_is_given_and_derived_has_itself_as_a_witness() -> None:
+    graph = hypergraph(3, [(0, (1, 2))])
+    assert list(minimal_witnesses(graph, 0, {0, 1, 2})) == [{0}, {1, 2}]
+
+
+def test_a_fact_that_follows_from_nothing_needs_nothing() -> None:
+    graph = hypergraph(2, [(0, (1,)), (0, ())])
+    assert list(minimal_witnesses(graph, 0, [1])) == [frozenset()]
+
+
+def test_what_is_not_derived_has_no_witness() -> None:
+    graph = hypergraph(3, [(0, (1, 2))])
+    assert list(minimal_witnesses(graph, 0, [1])) == []
+    assert list(minimal_witnesses(graph, 2, np.array([1]))) == []
+
+
+def test_a_cycle_does_not_support_itself() -> None:
+    graph = hypergraph(3, [(0, (1,)), (1, (0,)), (0, (2,))])
+    assert list(minimal_witnesses(graph, 1, [2])) == [{2}]
+
+
+def test_disjoint_witnesses_take_no_exponential_time_to_tell_apart() -> None:
+    pairs = 60
+    graph = hypergraph(1 + 2 * pairs, [(0, (2 * i + 1, 2 * i + 2)) for i in range(pairs)])
+    found = list(minimal_witnesses(graph, 0, range(1, 1 + 2 * pairs)))
+    assert set(found) == {frozenset((2 * i + 1, 2 * i + 2)) for i in range(pairs)}
+
+
+def test_the_first_of_very_many_witnesses_come_at_once() -> None:
+    side = 12  # monotone paths alone are 705,432
+    edges = [(x * side + y, (x + 1) * side + y) for x in range(side - 1) for y in range(side)]
+    edges += [(x * side + y, x * side + y + 1) for x in range(side) for y in range(side - 1)]
+    graph, leaves = paths(edges, 0)
+    began = perf_counter()
+    found = list(islice(minimal_witnesses(graph, side * side - 1, leaves), 20))
+    assert len(set(found)) == 20
+    assert {len(witness) for witness in found} == {2 * (side - 1)}
+    assert perf_counter() - began < 5
+
+
+def test_the_caller_can_stop_the_search() -> None:
+    def stop() -> None:
+        raise TimeoutError
+
+    graph = hypergraph(2, [(0, (1,))])
+    with pytest.raises(TimeoutError):
+        list(minimal_witnesses(graph, 0, [1], check=stop))
