@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from whence.plan.keyed import recognise_keyed
 from whence.plan.nodes import Combine, Keyed, Search, Stratum
+from whence.plan.products import bounded_sum
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -143,7 +144,7 @@ def _split(term: Term, value: Variable) -> tuple[Combine | None, Term | None] | 
     """Return how the term combines the value with the rest of it, and that rest."""
     if term == value:
         return None, None
-    bounded = _unbounded(term)
+    bounded = bounded_sum(term)
     if bounded is not None:
         return _bounded(bounded, value)
     if not isinstance(term, Call) or term.functor not in ("+", "*", "min", "max"):
@@ -162,24 +163,6 @@ def _flat(term: Term, functor: str) -> list[Term]:
     if isinstance(term, Call) and term.functor == functor:
         return [operand for arg in term.args for operand in _flat(arg, functor)]
     return [term]
-
-
-def _unbounded(term: Term) -> tuple[Term, Term] | None:
-    """Return a and b of `max(0, a + b - 1)`."""
-    match term:
-        case Call(
-            functor="max",
-            args=(
-                Constant(value=zero),
-                Call(
-                    functor="-",
-                    args=(Call(functor="+", args=(a, b)), Constant(value=one)),
-                ),
-            ),
-        ) if float(zero) == 0.0 and float(one) == 1.0:
-            return a, b
-        case _:
-            return None
 
 
 def _bounded(operands: tuple[Term, Term], value: Variable) -> tuple[Combine, Term] | None:

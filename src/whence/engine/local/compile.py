@@ -42,7 +42,7 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         if self.compiled is not None:
             return self.compiled(*args)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return self.function(*args)
 
 

@@ -21,6 +21,7 @@ from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Runner, Scope, compile_plan
 from whence.engine.local.search import Endless, run_search
 from whence.engine.local.selection import Followed
+from whence.plan.distinct import derives_distinct
 from whence.plan.nodes import Probe, RulePlan, Step, StratumPlan
 from whence.syntax.nodes import Kind, RelationDecl
 
@@ -88,9 +89,9 @@ class Fixpoint:
                 observer.on_round(event)
 
         for plan in self._plan.once:
-            self._run_rule(self._compile(plan, self._scope))
+            self._run_rule(self._compile(plan, self._scope, distinct=self._is_distinct(plan)))
         for relation in self._relations:
-            relation.restart()
+            relation.restart() if self._plan.recursive else relation.settle()
         self._dominate()
         report(sum(r.size for r in self._relations))
         if self._plan.recursive and not self._searched():
@@ -167,9 +168,22 @@ class Fixpoint:
         for dominator in self._dominators:
             dominator.bury()
 
-    def _compile(self, plan: RulePlan, scope: Scope) -> _Rule:
-        serial = compile_plan(plan, scope, self._chunks[0], self._sink(plan.head.relation))
-        return _Rule(serial, scope, not any(map(self._probes_changing_rows, plan.steps)))
+    def _compile(self, plan: RulePlan, scope: Scope, *, distinct: bool = False) -> _Rule:
+        name = plan.head.relation
+        relation = scope.relations[name]
+        add = relation.append if distinct else relation.insert
+        serial = compile_plan(plan, scope, self._chunks[0], self._sink(add))
+        shareable = not any(map(self._probes_changing_rows, plan.steps))
+        return _Rule(serial, scope, shareable, distinct)
+
+    def _is_distinct(self, plan: RulePlan) -> bool:
+        """Say whether all tuples of a relation come from this rule, and none comes twice."""
+        name, relations = plan.head.relation, self._scope.relations
+        rules = [p for p in self._plan.once if p.head.relation == name]
+        if self._plan.recursive or len(rules) > 1 or relations[name].size:
+            return False
+        keys = {n: r.keyed.key for n, r in relations.items() if isinstance(r, KeyedRelation)}
+        return derives_distinct(plan.rule, keys)
 
     def _probes_changing_rows(self, step: Step) -> bool:
         """Say whether other threads may change several columns of a row that the step reads."""
@@ -178,12 +192,12 @@ class Fixpoint:
         found = self._scope.relations[step.relation]
         return isinstance(found, KeyedRelation) and len(found.keyed.key) + 1 < found.arity
 
-    def _sink(self, name: str) -> Callable[[Rows, int], None]:
-        relation, guard = self._scope.relations[name], self._guard
-        insert, check = relation.insert, guard.check
+    def _sink(self, add: Callable[[Rows, int], int]) -> Callable[[Rows, int], None]:
+        guard = self._guard
+        check = guard.check
 
         def sink(cand: Rows, n: int) -> None:
-            guard.tuples += insert(cand, n)
+            guard.tuples += add(cand, n)
             guard.work += n
             check()
 
@@ -204,6 +218,7 @@ class Fixpoint:
                     self._pool,
                     self._chunks,
                     self._locks[rule.serial.plan.head.relation],
+                    distinct=rule.distinct,
                 )
             rule.parallel.run(rows)
             return
@@ -223,6 +238,7 @@ class _Rule:
     serial: Runner
     scope: Scope
     shareable: bool
+    distinct: bool
     parallel: ParallelRule | None = None
 
 

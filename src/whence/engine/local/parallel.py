@@ -35,7 +35,10 @@ class ParallelRule:
         pool: ThreadPoolExecutor,
         chunks: Sequence[Chunks],
         lock: threading.Lock,
+        *,
+        distinct: bool = False,
     ) -> None:
+        self._distinct = distinct
         self._guard = guard
         self._pool = pool
         self._lock = lock
@@ -60,7 +63,8 @@ class ParallelRule:
     def _sink(self, chunks: Chunks) -> Callable[[Rows, int], None]:
         relation, guard, lock = self._relation, self._guard, self._lock
         out = chunks.at(_SINK, relation.arity)
-        can_look = not isinstance(relation, KeyedRelation)
+        add = relation.append if self._distinct else relation.insert
+        can_look = not isinstance(relation, KeyedRelation) and not self._distinct
 
         def sink(cand: Rows, n: int) -> None:
             check = relation.check
@@ -69,7 +73,7 @@ class ParallelRule:
                 cand = out
             if n:
                 with lock:
-                    guard.tuples += relation.insert(cand, n)
+                    guard.tuples += add(cand, n)
             guard.check()
 
         return sink

@@ -71,6 +71,15 @@ class Relation:
             done, self.size = check.insert(cand, done, n, rows, self.size)
         return self.size - before
 
+    def append(self, cand: Rows, n: int) -> int:
+        """Append the first `n` candidates, which are known to be new and different."""
+        before, self.size = self.size, self.size + n
+        if self.size > MAX_ROWS:
+            raise TooManyRows(self.name)
+        self.rows = grown(self.rows, before, self.size)
+        self.rows[before : self.size] = cand[:n]
+        return n
+
     def _choose(self, cand: Rows, begin: int, end: int) -> Membership:
         """Pick a check whose box holds all rows and the candidates, with headroom where it grew."""
         if self.check is None:
@@ -78,6 +87,7 @@ class Relation:
             if self.hint is not None:
                 lo, hi = np.minimum(lo, self.hint[0]), np.maximum(hi, self.hint[1])
             kernels.bounds(cand, begin, end, lo, hi)
+            kernels.bounds(self.rows, 0, self.size, lo, hi)
         else:
             box = self.check.box
             lo, hi = box.lo.copy(), box.lo + (box.span - 1)

@@ -27,14 +27,6 @@ from whence.engine.local.rules import Scope, compile_plan
 from whence.plan.nodes import Combine, RulePlan, Search
 from whence.syntax.nodes import Constant, Kind
 
-WAYS = {
-    Combine.SUM: kernels.SUM,
-    Combine.PRODUCT: kernels.PRODUCT,
-    Combine.LEAST: kernels.LEAST,
-    Combine.GREATEST: kernels.GREATEST,
-    Combine.BOUNDED: kernels.BOUNDED,
-}
-
 _PATIENCE = 64, 1 << 20
 """A search that makes so many times as many steps as there are, and so many more, is broken off."""
 
@@ -245,7 +237,7 @@ class _Searches:
                     graph.start,
                     graph.target,
                     graph.weight,
-                    WAYS[search.combine],
+                    kernels.WAYS[search.combine],
                     search.keyed.greatest,
                     value,
                     flag,

@@ -10,8 +10,16 @@ from typing import Any
 
 from whence.engine.local.compile import inline, kernel
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
+from whence.plan.nodes import Combine
 
 SUM, PRODUCT, LEAST, GREATEST, BOUNDED = range(5)
+WAYS = {
+    Combine.SUM: SUM,
+    Combine.PRODUCT: PRODUCT,
+    Combine.LEAST: LEAST,
+    Combine.GREATEST: GREATEST,
+    Combine.BOUNDED: BOUNDED,
+}
 NOWHERE, WAITS, NEAR, DONE = range(4)
 """Whether a state has been reached, and where it is kept until it is followed."""
 
@@ -29,7 +37,7 @@ def combined(way: int, value: Any, weight: Any) -> Any:
         return min(value, weight)
     if way == GREATEST:
         return max(value, weight)
-    return max(value * 0, value + weight - 1)
+    return max(type(value)(0), value + weight - 1)
 
 
 @inline
