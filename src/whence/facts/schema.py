@@ -49,7 +49,7 @@ class NotAnAnnotation(ValueError):
 def check_annotation(cell: Cell, semiring: Semiring[Any]) -> None:
     """Refuse a value that is no annotation, with what is wrong about it."""
     try:
-        semiring.read(cell)
+        semiring.check(cell)
     except ValueError as fault:
         raise NotAnAnnotation(str(fault)) from None
 

@@ -82,6 +82,10 @@ class Semiring(ABC, Generic[T]):
     def show(self, value: T) -> Cell:
         """Return what the column says; `read` takes it back wherever that is possible."""
 
+    def check(self, cell: Cell) -> None:
+        """Refuse a column's value that `read` would refuse, and make no annotation of it."""
+        self.read(cell)
+
     def variable(self, fact: str) -> T:
         """Return the annotation of a base fact that comes without one, given as text.
 

@@ -43,6 +43,9 @@ class Probability(Semiring[Formula]):
         """Return the event of a fact; a fact given with two probabilities is two events."""
         return self._event((fact,), share(cell))
 
+    def check(self, cell: Cell) -> None:
+        share(cell)
+
     def read(self, cell: Cell) -> Formula:
         """Return an event of that probability which is independent of all others."""
         self._anonymous += 1
