@@ -6,28 +6,16 @@ libraries load when an engine is first asked for, not before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.analysis.check import check
-from whence.diagnostics import (
-    DataError,
-    Diagnostic,
-    UsageError,
-    by_place,
-    nearest,
-    raise_errors,
-)
+from whence.compiled import Compiled, check, compile
+from whence.diagnostics import DataError, Diagnostic, UsageError
 from whence.engine.base import Engine, Evaluation, Limits, Observer
-from whence.plan.build import build_plan
-from whence.plan.growth import growth_warnings
-from whence.plan.nodes import Plan
-from whence.rewrite.pipeline import run_passes
-from whence.rewrite.prune import outputs
-from whence.rewrite.resolve_types import resolve_types
-from whence.syntax.nodes import Atom, Program
+from whence.rewrite.read_in import AnySemiring
+from whence.rewrite.stated import Default
+from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse
 from whence.view.base import STRATEGIES, View
 
@@ -55,26 +43,6 @@ ENGINES = ("local",)
 """The engines that `--engine` names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A program that can be evaluated, and how it came to be."""
-
-    source: Program
-    warnings: tuple[Diagnostic, ...]
-    passes: tuple[tuple[str, Program], ...]
-    plan: Plan
-    goal: Atom | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Return what `whence plan --format json` prints."""
-        from whence.plan.show import plan_as_json
-
-        return {
-            "passes": [{"pass": name, "program": str(program)} for name, program in self.passes],
-            "strata": plan_as_json(self.plan),
-        }
-
-
 def read_program(path: Path | str) -> Program:
     """Return the program in a file."""
     return parse(read_text(path), name=str(path))
@@ -98,55 +66,6 @@ def read_text(path: Path | str) -> str:
         ) from None
 
 
-def compile(
-    program: Program,
-    *,
-    goal: Atom | None = None,
-    keep_all: bool = False,
-    inputs: Collection[str] | None = None,
-) -> Compiled:
-    """Check, rewrite and plan a program.
-
-    What no output needs is left out, unless `keep_all`; with a goal, what the goal does not need.
-    `inputs` are the relations that will be given facts: without it, those with `.input` and those
-    without rules.
-    """
-    found = check(program)
-    raise_errors(found)
-    if goal is not None:
-        _check_goal(goal, program)
-    resolved = resolve_types(program)
-    rewritten = run_passes(resolved, goal=goal, keep_all=keep_all, inputs=inputs)
-    passes = (("resolve_types", resolved), *rewritten)
-    roots = {goal.relation} if goal is not None else outputs(program)
-    plan = build_plan(passes[-1][1], asked=None if keep_all or not roots else roots, inputs=inputs)
-    found.extend(growth_warnings(plan))
-    return Compiled(program, tuple(by_place(found)), passes, plan, goal)
-
-
-def _check_goal(goal: Atom, program: Program) -> None:
-    arities = {decl.name: decl.arity for decl in program.relations}
-    if goal.relation not in arities:
-        like = nearest(goal.relation, arities)
-        raise UsageError(
-            Diagnostic(
-                "W0804",
-                f"the program has no relation `{goal.relation}`",
-                goal.span,
-                hint=f"did you mean `{like}`?" if like else "",
-            )
-        )
-    if arities[goal.relation] != len(goal.args):
-        raise UsageError(
-            Diagnostic(
-                "W0805",
-                f"`{goal.relation}` has {arities[goal.relation]} columns, "
-                f"the goal gives {len(goal.args)}",
-                goal.span,
-            )
-        )
-
-
 def evaluate(
     program: Program | Compiled,
     inputs: Mapping[str, pa.Table] | None = None,
@@ -156,14 +75,63 @@ def evaluate(
     threads: int | None = None,
     observer: Observer | None = None,
     functors: UserFunctors | None = None,
+    semiring: str | AnySemiring | None = None,
+    annotations: Mapping[str, Default] | None = None,
 ) -> Evaluation:
-    """Return the relations of the program over the inputs."""
-    compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
+    """Return the relations of the program over the inputs.
+
+    `semiring` and `annotations` are those of `compile`, for a program that is not compiled yet.
+    """
+    compiled = _compiled(program, semiring, annotations)
     _check_functors(compiled.plan.program, functors)
-    chosen = _engine(engine, functors)
-    return chosen.evaluate(
-        compiled.plan, inputs or {}, limits=limits, threads=threads, observer=observer
-    )
+    inputs = inputs or {}
+    if compiled.semiring is None:
+        chosen = _engine(engine, functors)
+        plain = {name: _unannotated(compiled, name, table) for name, table in inputs.items()}
+        return chosen.evaluate(
+            compiled.plan, plain, limits=limits, threads=threads, observer=observer
+        )
+    from whence.view.annotated import ShownEvaluation
+
+    shape = compiled.shape
+    taken = {name: shape.taken(name, table) for name, table in inputs.items()}
+    found: Evaluation
+    if shape.carriers is not None:
+        chosen = _engine(engine, functors)
+        found = chosen.evaluate(
+            compiled.plan, taken, limits=limits, threads=threads, observer=observer
+        )
+    else:
+        from whence.engine.annotated import evaluate_annotated
+
+        found = evaluate_annotated(
+            compiled.plan,
+            taken,
+            compiled.semiring,
+            functors=functors,
+            limits=limits,
+            threads=threads,
+            observer=observer,
+        )
+    return ShownEvaluation(found, shape)
+
+
+def _unannotated(compiled: Compiled, relation: str, table: pa.Table) -> pa.Table:
+    """Return facts without their annotations, which a plain run passes over."""
+    for decl in compiled.source.relations:
+        if decl.name == relation and decl.provenance is not None:
+            return table.select(range(decl.arity)) if table.num_columns > decl.arity > 0 else table
+    return table
+
+
+def _compiled(
+    program: Program | Compiled,
+    semiring: str | AnySemiring | None,
+    annotations: Mapping[str, Default] | None,
+) -> Compiled:
+    if isinstance(program, Compiled):
+        return program
+    return compile(program, keep_all=True, semiring=semiring, annotations=annotations)
 
 
 def _engine(name: str, functors: UserFunctors | None) -> Engine:
@@ -202,41 +170,97 @@ def maintain(
     threads: int | None = None,
     observer: Observer | None = None,
     functors: UserFunctors | None = None,
+    semiring: str | AnySemiring | None = None,
+    annotations: Mapping[str, Default] | None = None,
 ) -> View:
     """Return the relations of the program, kept current under batches of base facts.
 
-    Facts in the program's text are base facts to begin with, as the inputs are.
+    Facts in the program's text are base facts to begin with, as the inputs are. `semiring` and
+    `annotations` are those of `compile`; only a chain's annotations are maintained step by step.
     """
     from whence.view.live import LiveView
 
     _check_strategy(strategy)
-    compiled = program if isinstance(program, Compiled) else compile(program, keep_all=True)
+    compiled = _compiled(program, semiring, annotations)
     _check_functors(compiled.plan.program, functors)
-    return LiveView(
+    inputs = inputs or {}
+    if compiled.semiring is not None and compiled.semiring.chain is None:
+        return _renewed(compiled, inputs, limits, threads, observer, functors)
+    shape = None if compiled.semiring is None else compiled.shape
+    if shape is not None:
+        inputs = {name: shape.taken(name, table) for name, table in inputs.items()}
+    live = LiveView(
         compiled.passes[-1][1],
-        inputs or {},
+        inputs,
         strategy=strategy,
         limits=limits,
         threads=threads,
         observer=observer,
         functors=functors,
     )
+    if shape is None:
+        return live
+    from whence.view.annotated import ChainView
+
+    return ChainView(live, shape)
 
 
-def explain_maintenance(program: Program, strategy: str = STRATEGIES[0]) -> str:
+def _renewed(
+    compiled: Compiled,
+    inputs: Mapping[str, pa.Table],
+    limits: Limits,
+    threads: int | None,
+    observer: Observer | None,
+    functors: UserFunctors | None,
+) -> View:
+    from whence.facts.stated import apart_from_facts, facts_and
+    from whence.view.annotated import RenewedView
+
+    rules, stated = apart_from_facts(compiled.source)
+    again = compile(
+        rules, keep_all=True, semiring=compiled.semiring, annotations=compiled.annotations
+    )
+
+    def evaluated(base: Mapping[str, pa.Table]) -> Evaluation:
+        return evaluate(
+            again, base, limits=limits, threads=threads, observer=observer, functors=functors
+        )
+
+    return RenewedView(compiled.shape, facts_and(stated, inputs), evaluated)
+
+
+def explain_maintenance(program: Program | Compiled, strategy: str = STRATEGIES[0]) -> str:
     """Return how a view of the program would be kept current, stratum by stratum."""
     from whence.view.show import show_maintenance
 
-    _check_strategy(strategy)
-    return show_maintenance(compile(program, keep_all=True).passes[-1][1], strategy)
+    compiled = _kept_current(program, strategy)
+    if compiled.semiring is not None and compiled.semiring.chain is None:
+        return f"all: evaluated again after each batch, as {compiled.semiring.name} is no chain"
+    return show_maintenance(compiled.passes[-1][1], strategy)
 
 
-def maintenance(program: Program, strategy: str = STRATEGIES[0]) -> list[dict[str, object]]:
+def maintenance(
+    program: Program | Compiled, strategy: str = STRATEGIES[0]
+) -> list[dict[str, object]]:
     """Return the same for programs to read."""
     from whence.view.show import maintenance_as_json
 
+    compiled = _kept_current(program, strategy)
+    if compiled.semiring is not None and compiled.semiring.chain is None:
+        names = [decl.name for decl in compiled.plan.program.relations]
+        return [{"stratum": 1, "relations": names, "strategy": "recompute"}]
+    return maintenance_as_json(compiled.passes[-1][1], strategy)
+
+
+def _kept_current(program: Program | Compiled, strategy: str) -> Compiled:
+    """Return the program compiled as a view compiles it: with all its relations."""
     _check_strategy(strategy)
-    return maintenance_as_json(compile(program, keep_all=True).passes[-1][1], strategy)
+    if isinstance(program, Program):
+        return compile(program, keep_all=True)
+    semiring = program.semiring if program.semiring is not None else "plain"
+    return compile(
+        program.source, keep_all=True, semiring=semiring, annotations=program.annotations
+    )
 
 
 def _check_strategy(strategy: str) -> None:
@@ -255,6 +279,11 @@ def explain_plan(compiled: Compiled) -> str:
     from whence.plan.show import show_plan
 
     parts: list[str] = []
+    if compiled.semiring is not None:
+        from whence.semiring.evaluator import evaluator_of
+
+        found = evaluator_of(compiled.semiring)
+        parts.append(f"── semiring {compiled.semiring.name}\n{found.name}: {found.reason}")
     before: Program | None = None
     for name, program in compiled.passes:
         if program == before:

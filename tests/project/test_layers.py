@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("session",),
     ("explain",),
     ("view",),
+    ("compiled",),
     ("facts", "engine", "store"),
     ("plan",),
     ("rewrite",),

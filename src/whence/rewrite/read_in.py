@@ -5,10 +5,11 @@ The choice: what a run asks for; else what `@prov:NAME` says; else none, which i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from whence.diagnostics import Diagnostic, ProgramError, UsageError
+from whence.diagnostics import Diagnostic, ProgramError, UsageError, nearest, raise_errors
 from whence.semiring.base import Semiring
 from whence.semiring.registry import make
 from whence.syntax.nodes import Program, RelationDecl
@@ -31,6 +32,8 @@ def read_in(program: Program, asked: str | AnySemiring | None = None) -> Program
     ['tropical', None]
     """
     semiring = _chosen(program, asked)
+    if semiring is not None:
+        _refuse_inline(program)
     some = any(decl.provenance is not None for decl in program.relations)
 
     def marked(decl: RelationDecl) -> RelationDecl:
@@ -41,9 +44,43 @@ def read_in(program: Program, asked: str | AnySemiring | None = None) -> Program
     return replace(program, relations=tuple(map(marked, program.relations)))
 
 
+def check_defaults(program: Program, defaults: Collection[str]) -> None:
+    """Refuse annotations for relations that cannot have any."""
+    known = {decl.name: decl for decl in program.relations}
+    for name in defaults:
+        if semiring_of(program) is None:
+            message = f"annotations for `{name}` in a run without a semiring"
+            raise UsageError(Diagnostic("W0945", message, hint="choose one: `--semiring tropical`"))
+        if name not in known:
+            like = nearest(name, known)
+            raise UsageError(
+                Diagnostic(
+                    "W0945",
+                    f"annotations for `{name}`, which the program does not declare",
+                    hint=f"did you mean `{like}`?" if like else "",
+                )
+            )
+        if "inline" in known[name].qualifiers:
+            message = f"annotations for `{name}`, which is inline and holds no facts"
+            raise UsageError(Diagnostic("W0945", message))
+
+
 def semiring_of(program: Program) -> AnySemiring | None:
     """Return the semiring that a program has been marked with."""
     return next((d.semiring for d in program.relations if d.semiring is not None), None)
+
+
+def _refuse_inline(program: Program) -> None:
+    raise_errors(
+        Diagnostic(
+            "W0943",
+            f"`{decl.name}` is inline: it holds no facts, and so no annotations",
+            decl.span,
+            hint="leave `@prov` or `inline` out of its declaration",
+        )
+        for decl in program.relations
+        if decl.provenance is not None and "inline" in decl.qualifiers
+    )
 
 
 def _chosen(program: Program, asked: str | AnySemiring | None) -> AnySemiring | None:

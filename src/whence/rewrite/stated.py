@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any, TypeAlias
 
-from whence.syntax.nodes import Constant, Program, RelationDecl, Rule
+from whence.diagnostics import Diagnostic, raise_errors
+from whence.semiring.base import Cell, Semiring
+from whence.syntax.nodes import Constant, Kind, Program, RelationDecl, Rule
+from whence.syntax.printer import print_term
+
+Default: TypeAlias = Cell | Callable[[tuple[Any, ...]], Cell]
+"""The annotation of base facts that come without one: for all, or by row."""
 
 
 def state_annotations(program: Program) -> Program:
@@ -34,3 +42,48 @@ def _stated(rule: Rule, declared: dict[str, RelationDecl]) -> Rule:
     if not isinstance(last, Constant):
         return rule
     return replace(rule, heads=(replace(head, args=tuple(args)),), annotation=last)
+
+
+def read_annotations(
+    program: Program, semiring: Semiring[Any], defaults: Mapping[str, Default]
+) -> Program:
+    """Check the annotations of facts in the text; for a chain, make them the numbers they are.
+
+    Facts without one get the default of their relation. A fact annotated zero is not there.
+    """
+    chain = semiring.chain
+    errors: list[Diagnostic] = []
+    rules: list[Rule] = []
+    for rule in program.rules:
+        cell = _cell(rule, defaults) if rule.is_fact else None
+        if cell is None:
+            rules.append(rule)
+            continue
+        place = rule.annotation.span if rule.annotation is not None else rule.span
+        try:
+            value = semiring.read(cell)
+        except ValueError as fault:
+            message = f"`{cell}` is no annotation in `{semiring.name}`"
+            errors.append(Diagnostic("W0942", message, place, str(fault)))
+            continue
+        if value == semiring.zero:
+            continue
+        kind = Kind.SYMBOL if isinstance(cell, str) else Kind.FLOAT
+        if isinstance(cell, int):
+            kind = Kind.NUMBER
+        last = Constant(cell, kind, span=place)
+        if chain is not None:
+            last = Constant(float(value), Kind.FLOAT, span=place)
+        rules.append(replace(rule, annotation=last))
+    raise_errors(errors)
+    return replace(program, rules=tuple(rules))
+
+
+def _cell(fact: Rule, defaults: Mapping[str, Default]) -> Cell | None:
+    if fact.annotation is not None:
+        return fact.annotation.value
+    default = defaults.get(fact.head.relation)
+    if not callable(default):
+        return default
+    args = fact.head.args
+    return default(tuple(a.value if isinstance(a, Constant) else print_term(a) for a in args))
