@@ -19,7 +19,7 @@ from whence.functor.user import UserFunctors
 from whence.netting import update_of
 from whence.rows import Row, tuples_of
 from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, Rule, Wildcard, walk
-from whence.view.base import Batch, Changes, Update, View
+from whence.view.base import Batch, Changes, Update, View, Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,8 +59,9 @@ class Derived:
         self._evaluation: Evaluation | None = None
         self._changing = False
         self._made_in = 0.0
-        self._way_back: Batch | None = None
-        """What brings the view back to the base facts it is to have, while it supposes others."""
+        self._way_back: tuple[Batch, Work] | None = None
+        """What brings the view back to the base facts it is to have, while it supposes others,
+        and what the last commit had cost."""
 
     # ── what goes in ──
 
@@ -132,27 +133,28 @@ class Derived:
         first, and taken later where an interrupt comes between.
         """
         view = self.make_view()
-        work, self._way_back = view.work, self._inverse(self._there(view, batch), batch)
+        self._way_back = self._inverse(self._there(view, batch), batch), view.work
         try:
             changes = view.apply(batch)
         except Exception:  # then the view has not taken it
-            self._way_back = None
+            view.work, self._way_back = self._way_back[1], None
             raise
         self.come_back()
-        view.work = work
         return changes
 
     def come_back(self) -> None:
-        """End a supposition that was interrupted."""
+        """End a supposition: at once, or when somebody looks after an interrupt."""
         if self._way_back is None:
             return
+        inverse, work = self._way_back
         if self.view is not None:
             try:
-                self.view.apply(self._way_back)
+                self.view.apply(inverse)
+                self.view.work = work
             except Exception:  # such as a limit: begin again from the facts that were there
                 self.restore(self.program, self.settled, self.base())
         if self.view is None:
-            self.put(self._way_back)
+            self.put(inverse)
         self._way_back = None
 
     # ── what comes out ──

@@ -8,9 +8,8 @@ from typing import TypeAlias
 from whence.committed import Committed
 from whence.diagnostics import Diagnostic, Source, Span, UsageError
 from whence.facts.schema import Column
-from whence.netting import Operation, Sign
 from whence.syntax.nodes import Program
-from whence.transaction import Transaction
+from whence.transaction import Moment, Transaction
 from whence.view.base import Changes
 
 Facts: TypeAlias = "str | Iterable[str] | Mapping[str, object]"
@@ -27,10 +26,13 @@ class Explained:
         """Everything loaded so far."""
         return self._committed.derived.program
 
-    def what_if(self, *, delete: Facts = (), insert: Facts = ()) -> Changes:
+    def what_if(
+        self, *, delete: Facts = (), insert: Facts = (), time: Moment | None = None
+    ) -> Changes:
         """Return what would change in every relation if these facts went and came.
 
-        A fact that goes and comes is there. Nothing is committed, and nobody is told.
+        A fact that goes and comes is there; `time` is that of those that come. Nothing is
+        committed, and nobody is told.
 
         >>> from whence import Database
         >>> db = Database()
@@ -53,14 +55,17 @@ class Explained:
         for sign, given in (("-", delete), ("+", insert)):
             if isinstance(given, Mapping):
                 for relation, rows in given.items():
-                    (supposed.delete if sign == "-" else supposed.insert)(relation, rows)
+                    if sign == "-":
+                        supposed.delete(relation, rows)
+                    else:
+                        supposed.insert(relation, rows, time=time)
                 continue
             for text in [given] if isinstance(given, str) else given:
-                supposed.add(self._stated(sign, text))
+                self._suppose(supposed, sign, text, time)
         return self._committed.what_if(supposed.operations)
 
-    def _stated(self, sign: str, text: str) -> Operation:
-        """Return the operation that brings or takes a fact given as text."""
+    def _suppose(self, supposed: Transaction, sign: str, text: str, time: Moment | None) -> None:
+        """Add a fact that comes or goes, given as text."""
         from whence.view.text_updates import parse_text
         from whence.view.updates import BadLine, Fact
 
@@ -78,13 +83,12 @@ class Explained:
         if not isinstance(found, Fact):
             hint = "a fact is such as `link(1, 2)`"
             raise UsageError(Diagnostic("W0682", f"`{shown}` is no fact", hint=hint))
-        self._updatable(found.relation)
-        times = () if found.time is None else (found.time,)
-        return Operation(_SIGNS[sign], found.relation, [found.row], times)
+        if sign == "-":
+            supposed.delete(found.relation, [found.row])
+        else:
+            at = time if found.time is None else found.time
+            supposed.insert(found.relation, [found.row], time=at)
 
     def _updatable(self, relation: str) -> tuple[Column, ...]:
         """Return the columns of a relation that may be given facts."""
         raise NotImplementedError
-
-
-_SIGNS: dict[str, Sign] = {"+": "+", "-": "-"}
