@@ -20,21 +20,24 @@ def number(cell: Cell) -> Number:
     """
     if isinstance(cell, str):
         cell = _parsed(cell)
+    if hasattr(cell, "item"):
+        cell = cell.item()  # a scalar of NumPy's
     if isinstance(cell, bool):
         return int(cell)
     if not isinstance(cell, int | float):
         raise ValueError(f"`{cell}` is no number")
+    if isinstance(cell, int):
+        return cell
     if math.isnan(cell):
         raise ValueError("NaN is no annotation")
-    # Floats are whole beyond 2^53, too, but no longer exact: those stay floats, as do integers
-    # that no column of numbers holds.
-    if isinstance(cell, float):
-        return int(cell) if cell.is_integer() and abs(cell) <= 2**53 else cell
-    return cell if -(2**63) <= cell < 2**64 else _float(cell)
+    # Floats are whole beyond 2^53, too, but no longer exact: those stay floats.
+    return int(cell) if cell.is_integer() and abs(cell) <= 2**53 else cell
 
 
 def _parsed(text: str) -> Number:
     text = text.strip()
+    if text.isdecimal():
+        return _whole(text)
     try:
         return int(text)
     except ValueError:
@@ -45,18 +48,28 @@ def _parsed(text: str) -> Number:
         raise ValueError(f"`{text}` is no number") from None
 
 
-def _float(whole: int) -> float:
+def _whole(text: str) -> int:
     try:
-        return float(whole)
-    except OverflowError:
-        return math.copysign(math.inf, whole)
+        return int(text)
+    except ValueError:
+        from decimal import Decimal
+
+        return int(Decimal(text))
 
 
 def at_least_zero(cell: Cell) -> Number:
-    """Return the number in a cell, which must not be negative."""
+    """Return the number in a cell, which must not be negative.
+
+    Integers that no column of numbers holds become floats, so that they can be added to others.
+    """
     value = number(cell)
     if value < 0:
         raise ValueError(f"`{cell}` is negative")
+    if isinstance(value, int) and value >= 2**64:
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf
     return value
 
 
