@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.app.cli.terminal import report
-from whence.diagnostics import Diagnostic, UsageError
+from whence.diagnostics import Diagnostic, UsageError, nearest
 
 if TYPE_CHECKING:
     from whence.session import Compiled
@@ -46,3 +46,22 @@ def compile_program(program: Program, goal: str | None = None, *, quiet: bool = 
     if not quiet:
         report(compiled.warnings)
     return compiled
+
+
+def printed_relations(program: Program, given: list[str]) -> list[str]:
+    """Return the relations to print: those asked for, else the outputs, else what has rules."""
+    for name in given:
+        check_relation(program, name)
+    outputs = [d.relation for d in program.directives if d.action in ("output", "printsize")]
+    ruled = {head.relation for r in program.rules if r.body for head in r.heads}
+    names = given or outputs or [d.name for d in program.relations if d.name in ruled]
+    return list(dict.fromkeys(names))
+
+
+def check_relation(program: Program, name: str) -> None:
+    """Refuse a relation that the program does not have."""
+    known = [decl.name for decl in program.relations]
+    if name not in known:
+        like = nearest(name, known)
+        hint = f"did you mean `{like}`?" if like else ""
+        raise UsageError(Diagnostic("W0804", f"the program has no relation `{name}`", hint=hint))

@@ -15,9 +15,14 @@ import typer
 from whence.app.cli import options
 from whence.app.cli.options import BadRow, Form, parse_duration
 from whence.app.cli.outcome import INTERRUPTED, TERMINATED, reported
-from whence.app.cli.program import compile_program, open_program
+from whence.app.cli.program import (
+    check_relation,
+    compile_program,
+    open_program,
+    printed_relations,
+)
 from whence.app.cli.terminal import report
-from whence.diagnostics import Diagnostic, UsageError, nearest
+from whence.diagnostics import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from whence.app.watch import Batching
@@ -132,7 +137,7 @@ def watch(
         from whence.database import Database
         from whence.engine.base import Limits
 
-        relations, windows = _asked(parsed, relation or []), _windows(ttl, window, last)
+        relations, windows = printed_relations(parsed, relation or []), _windows(ttl, window, last)
         with Database(
             state,
             limits=Limits(max_memory, timeout, max_tuples),
@@ -292,26 +297,8 @@ def _keys(db: Database, given: list[str] | None) -> dict[str, tuple[int, ...]]:
 
     pairs = _pairs("--key", given)
     for name, _ in pairs:
-        _check(db.program, name)
+        check_relation(db.program, name)
     return {n: key_columns(n, columns_of(db.program, n), c.split(",")) for n, c in pairs}
-
-
-def _asked(program: Program, given: list[str]) -> list[str]:
-    """Return the relations to print: those asked for, else the outputs, else what has rules."""
-    for name in given:
-        _check(program, name)
-    outputs = [d.relation for d in program.directives if d.action in ("output", "printsize")]
-    ruled = {head.relation for r in program.rules if r.body for head in r.heads}
-    names = given or outputs or [d.name for d in program.relations if d.name in ruled]
-    return list(dict.fromkeys(names))
-
-
-def _check(program: Program, name: str) -> None:
-    known = [decl.name for decl in program.relations]
-    if name not in known:
-        like = nearest(name, known)
-        hint = f"did you mean `{like}`?" if like else ""
-        raise UsageError(Diagnostic("W0804", f"the program has no relation `{name}`", hint=hint))
 
 
 def _batching(text: str | None) -> Batching | None:
