@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from whence.explain.model import Fact, Value
-from whence.syntax.nodes import Constant, Kind, Rule
-from whence.syntax.printer import print_constant, print_rule
+from whence.syntax.nodes import Rule
+from whence.syntax.printer import print_rule
+from whence.syntax.tuples import tuple_text, value_text
 
 Cell: TypeAlias = int | float | str
 
@@ -18,39 +19,7 @@ def fact_text(fact: Fact) -> str:
     >>> fact_text(Fact("p", (1, 2.0, "a b", ("c", None))))
     'p(1, 2.0, "a b", ["c", nil])'
     """
-    return f"{fact.relation}({', '.join(map(value_text, fact.row))})"
-
-
-def value_text(value: Value) -> str:
-    """Return a value as text; records nest deeply, so without recursion."""
-    if not isinstance(value, tuple):
-        return _scalar(value)
-    parts: list[str] = []
-    pending: list[tuple[bool, Value]] = [(False, value)]  # whether it is punctuation, and what
-    while pending:
-        mark, item = pending.pop()
-        if isinstance(item, tuple):
-            parts.append("[")
-            pending.append((True, "]"))
-            for place in range(len(item) - 1, -1, -1):
-                pending.append((False, item[place]))
-                if place:
-                    pending.append((True, ", "))
-        else:
-            parts.append(str(item) if mark else _scalar(item))
-    return "".join(parts)
-
-
-def _scalar(value: int | float | str | None) -> str:
-    match value:
-        case None:
-            return "nil"
-        case str():
-            return print_constant(Constant(value, Kind.SYMBOL))
-        case float():
-            return print_constant(Constant(value, Kind.FLOAT))
-        case _:
-            return str(value)
+    return tuple_text(fact.relation, fact.row)
 
 
 def rule_text(rule: Rule) -> str:
