@@ -12,8 +12,9 @@ from typing import Final, assert_never
 from whence.explain.diagram import Aggregated, Condition, Diagram, Item, Node, Step
 from whence.explain.model import Value
 from whence.explain.outline import Show
-from whence.explain.words import annotation_cell, rule_text, value_text
+from whence.explain.words import annotation_cell, rule_text
 from whence.syntax.nodes import Rule
+from whence.syntax.tuples import value_text
 
 VERSION: Final = 1
 
