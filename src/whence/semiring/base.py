@@ -117,8 +117,12 @@ class Semiring(ABC, Generic[T]):
         return None
 
     def samples(self) -> Iterable[T]:
-        """Return some values, as different as possible, to check the laws with."""
-        return (self.zero, self.one)
+        """Return some values, as different as possible, to check the laws with.
+
+        Without it there are only those that facts have which come without annotations.
+        """
+        a, b = self.variable("a"), self.variable("b")
+        return (self.zero, self.one, a, b, self.plus(a, b), self.times(a, b))
 
     @property
     def chain(self) -> Chain | None:

@@ -39,5 +39,8 @@ class Boolean(Semiring[bool]):
     def chain(self) -> Chain:
         return Chain(Times.LEAST, least=False, one=1.0, zero=0.0)
 
+    def samples(self) -> Iterable[bool]:
+        return (False, True)
+
     def sum(self, values: Iterable[bool]) -> bool:
         return any(values)

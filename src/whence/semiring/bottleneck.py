@@ -37,5 +37,8 @@ class Bottleneck(Semiring[Number]):
     def chain(self) -> Chain:
         return Chain(Times.LEAST, least=False, one=math.inf, zero=0.0)
 
+    def samples(self) -> Iterable[Number]:
+        return (self.zero, self.one, 0.5, 1, 2, 7)
+
     def sum(self, values: Iterable[Number]) -> Number:
         return max(values, default=self.zero)

@@ -33,6 +33,9 @@ class Counting(Semiring[int]):
     def show(self, value: int) -> int:
         return value
 
+    def samples(self) -> Iterable[int]:
+        return (0, 1, 2, 3, 10)
+
     def sum(self, values: Iterable[int]) -> int:
         return sum(values)
 
@@ -67,6 +70,9 @@ class CountingInf(Semiring[Number]):
 
     def show(self, value: Number) -> str:
         return digits(value) if isinstance(value, int) else str(value)
+
+    def samples(self) -> Iterable[Number]:
+        return (0, 1, 2, 3, math.inf)
 
     @property
     def infinite(self) -> Number:

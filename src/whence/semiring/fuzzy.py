@@ -33,5 +33,8 @@ class Fuzzy(Semiring[float]):
     def chain(self) -> Chain:
         return Chain(Times.LEAST, least=False, one=1.0, zero=0.0)
 
+    def samples(self) -> Iterable[float]:
+        return (self.zero, self.one, 0.25, 0.5, 0.9)
+
     def sum(self, values: Iterable[float]) -> float:
         return max(values, default=self.zero)

@@ -80,7 +80,8 @@ class Violation:
     right: Any
 
     def __str__(self) -> str:
-        named = ", ".join(f"{n} = {v!r}" for n, v in zip("abc", self.values, strict=False))
+        pairs = zip("abc", self.values, strict=False)
+        named = ", ".join(f"{letter} = {value!r}" for letter, value in pairs if letter in self.law)
         return f"{self.law} fails for {named}: {self.left!r} is not {self.right!r}"
 
 

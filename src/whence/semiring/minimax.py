@@ -35,5 +35,8 @@ class Minimax(Semiring[Number]):
     def chain(self) -> Chain:
         return Chain(Times.GREATEST, least=True, one=0.0, zero=math.inf)
 
+    def samples(self) -> Iterable[Number]:
+        return (self.zero, self.one, 0.5, 1, 2, 7)
+
     def sum(self, values: Iterable[Number]) -> Number:
         return min(values, default=self.zero)

@@ -17,8 +17,21 @@ AnySemiring = Semiring[Any]
 _KINDS = {"number": (int,), "float": (int, float), "symbol": (str,)}
 
 
-def checked(semiring: AnySemiring) -> AnySemiring:
-    """Return a semiring as it is, or refuse it with the values that break a law it claims."""
+def checked(given: object) -> AnySemiring:
+    """Return a semiring as it is, or one of a class, or refuse it.
+
+    It is refused with the values that break a law it claims, or with what it lacks.
+    """
+    semiring = given
+    if isinstance(given, type):
+        try:
+            semiring = given()
+        except Exception as error:
+            raise _refused(
+                given.__name__, f"{type(error).__name__}: {error}", "", "W0924"
+            ) from error
+    if not isinstance(semiring, Semiring):
+        raise _refused(given, "it is no `whence.semiring.Semiring`", "", "W0924")
     called = getattr(semiring, "name", type(semiring).__name__)
     missing = [
         attribute
@@ -32,7 +45,7 @@ def checked(semiring: AnySemiring) -> AnySemiring:
         raise _refused(called, f"its `column` is {semiring.column!r}", f"one of {kinds}", "W0924")
     try:
         samples = [semiring.zero, semiring.one, *semiring.samples()]
-        if len(set(samples)) < 3:
+        if len(set(samples)) < 3 and type(semiring).samples is Semiring.samples:
             raise _refused(
                 called,
                 "its `samples` are too few to check its laws",
@@ -60,7 +73,6 @@ def load(place: str) -> AnySemiring:
     where, _, name = place.rpartition(":")
     try:
         found = getattr(_module(where), name)
-        semiring = found() if isinstance(found, type) else found
     except Exception as error:
         hint = "`module:Class` or `file.py:Class`, with a class that needs no arguments"
         raise UsageError(
@@ -71,9 +83,7 @@ def load(place: str) -> AnySemiring:
                 hint=hint,
             )
         ) from error
-    if not isinstance(semiring, Semiring):
-        raise _refused(place, "it is no `whence.semiring.Semiring`", "", "W0924")
-    return checked(semiring)
+    return checked(found)
 
 
 def _module(where: str) -> ModuleType:

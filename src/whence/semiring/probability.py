@@ -6,6 +6,7 @@ model count (Sang, Beame and Kautz 2005; on diagrams Darwiche and Marquis 2002),
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from whence.semiring.base import Cell, Law, Semiring
@@ -50,6 +51,10 @@ class Probability(Semiring[Formula]):
         """Return an event of that probability which is independent of all others."""
         self._anonymous += 1
         return self._event((self._anonymous,), share(cell))
+
+    def samples(self) -> Iterable[Formula]:
+        a, b = self.annotate("a", 0.5), self.annotate("b", 0.5)
+        return (self.zero, self.one, a, b, self.plus(a, b), self.times(a, b))
 
     def show(self, value: Formula) -> Number:
         """Return the probability of an event."""

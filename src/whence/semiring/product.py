@@ -56,6 +56,15 @@ class Product(Semiring[Vector]):
     def show(self, value: Vector) -> str:
         return " ".join(str(d.show(x)) for d, x in zip(self.dimensions, value, strict=True))
 
+    def samples(self) -> Iterable[Vector]:
+        each = [list(d.samples()) for d in self.dimensions]
+        most = max(map(len, each))
+        # The first sample of one dimension stands beside the second of the next, and so on.
+        return [
+            tuple([values[(i + at) % len(values)] for at, values in enumerate(each)])
+            for i in range(most)
+        ]
+
     def sum(self, values: Iterable[Vector]) -> Vector:
         columns = list(zip(*values, strict=True))
         if not columns:

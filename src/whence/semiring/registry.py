@@ -87,10 +87,9 @@ def make(named: str | AnySemiring | type[AnySemiring], *, load_code: bool = Fals
     >>> make("tropical").plus(3, 4), make("top-2").name, make("product(tropical,fuzzy)").one
     (3, 'top-2', (0, 1.0))
     """
-    if isinstance(named, type) and issubclass(named, Semiring):
-        named = named()
-    if isinstance(named, Semiring):
-        return named if type(named).__module__.startswith("whence.semiring.") else checked(named)
+    if not isinstance(named, str):
+        ours = getattr(type(named), "__module__", "").startswith("whence.semiring.")
+        return named if ours and isinstance(named, Semiring) else checked(named)
     if load_code and ":" in named:
         return load(named)
     name = named.strip().lower()

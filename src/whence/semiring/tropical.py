@@ -37,5 +37,8 @@ class Tropical(Semiring[Number]):
     def chain(self) -> Chain:
         return Chain(Times.ADD, least=True, one=0.0, zero=math.inf)
 
+    def samples(self) -> Iterable[Number]:
+        return (self.zero, self.one, 0.5, 1, 2, 7)
+
     def sum(self, values: Iterable[Number]) -> Number:
         return min(values, default=self.zero)

@@ -38,5 +38,8 @@ class Visits(Semiring[Number]):
     def show(self, value: Number) -> Number:
         return plain(value)
 
+    def samples(self) -> Iterable[Number]:
+        return (self.zero, self.one, 0.5, 1, 2, 7)
+
     def sum(self, values: Iterable[Number]) -> Number:
         return max(values, default=self.zero)

@@ -36,5 +36,8 @@ class Viterbi(Semiring[float]):
     def chain(self) -> Chain:
         return Chain(Times.MULTIPLY, least=False, one=1.0, zero=0.0)
 
+    def samples(self) -> Iterable[float]:
+        return (self.zero, self.one, 0.25, 0.5, 0.9)
+
     def sum(self, values: Iterable[float]) -> float:
         return max(values, default=self.zero)
