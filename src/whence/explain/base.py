@@ -15,6 +15,9 @@ Asked = str | Atom | Fact
 MAX_INSTANCES: Final = 200_000
 """Rule instances of a cone beyond which it is not searched any further, unless more are asked."""
 
+MAX_TUPLES: Final = 20_000
+"""Tuples that the search for failed instances of one rule looks at, unless more are asked."""
+
 OVER: Final = 3
 """How many of the facts that an aggregate is over are proved, unless more are asked."""
 
@@ -22,7 +25,7 @@ NEAREST: Final = 3
 """How many failed instances are told of each rule, unless more are asked."""
 
 
-class Explainer(Protocol):
+class Explains(Protocol):
     """Answers about one state of the relations of a program."""
 
     def why(
@@ -45,11 +48,11 @@ class Explainer(Protocol):
         ...
 
     def why_not(
-        self, fact: Asked, *, depth: int = 0, nearest: int = NEAREST, limit: int = MAX_INSTANCES
+        self, fact: Asked, *, depth: int = 0, nearest: int = NEAREST, limit: int = MAX_TUPLES
     ) -> WhyNot:
         """Return why a fact does not hold; `depth` says how far to go on with what is missing."""
         ...
 
-    def derivations(self, fact: Asked, *, over: int = OVER, limit: int = MAX_INSTANCES) -> Cone:
+    def derivations(self, fact: Asked, *, limit: int = MAX_INSTANCES) -> Cone:
         """Return every rule instance that can take part in a derivation of the fact."""
         ...

@@ -92,6 +92,11 @@ class EngineTuples:
         row = self._row(fact)
         return row is not None and row < self._evaluation.loaded[name]
 
+    def has_base(self, relation: str) -> bool:
+        if self._holders is not None:
+            return relation in self._holders
+        return bool(self._evaluation.loaded.get(relation))
+
     def rank(self, fact: Fact) -> int | None:
         found, row = self._relations.get(fact.relation), self._row(fact)
         if found is None or row is None:

@@ -40,6 +40,10 @@ class Tuples(Protocol):
         """Say whether the fact was given."""
         ...
 
+    def has_base(self, relation: str) -> bool:
+        """Say whether facts of the relation were given."""
+        ...
+
     def rank(self, fact: Fact) -> int | None:
         """Return the rank of a fact that is there, None in a relation without ranks.
 
@@ -54,6 +58,10 @@ class Tuples(Protocol):
 
     def ordinal(self, value: Value, kind: Kind) -> int:
         """Return the number of a symbol or record, which `ord` gives."""
+        ...
+
+    def reread(self, value: Value, type_: str) -> Value:
+        """Return a value as `as` gives it: the same code, read as another type."""
         ...
 
 
@@ -85,11 +93,17 @@ class PlainTuples:
     def is_base(self, fact: Fact) -> bool:
         return fact.row in self._base.get(fact.relation, ())
 
+    def has_base(self, relation: str) -> bool:
+        return bool(self._base.get(relation))
+
     def rank(self, fact: Fact) -> int | None:
         return None
 
     def ordinal(self, value: Value, kind: Kind) -> int:
         return self._ordinals.setdefault(value, len(self._ordinals))
+
+    def reread(self, value: Value, type_: str) -> Value:
+        return value
 
 
 def equal(a: Value, b: Value) -> bool:

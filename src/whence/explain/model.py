@@ -121,6 +121,8 @@ class Failed:
     holds: tuple[str, ...]
     """The literals that do hold, with their values."""
     missing: tuple[Missing, ...]
+    open: tuple[str, ...] = ()
+    """The literals that wait for values which only what is missing could give."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,216 @@
+"""The user's own rules, ready to be run from a head that is known: what explanations speak of.
+
+Only inlining and normalisation happen to them, so each stays the rule of the text it came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from whence.analysis.inferred import infer_program
+from whence.analysis.strata import strata
+from whence.analysis.traverse import level, level_names
+from whence.engine.solver import Body, Names, Row, named_wildcards, names_of
+from whence.explain.model import Value
+from whence.rewrite.inline import inline
+from whence.rewrite.normalise import normalise, normalise_rule
+from whence.rewrite.resolve_types import resolve_types
+from whence.rewrite.scope_aggregates import scope_rule
+from whence.rewrite.terms import transform
+from whence.syntax.nodes import (
+    Aggregate,
+    Atom,
+    Constant,
+    Constraint,
+    Counter,
+    Literal,
+    Negation,
+    Nil,
+    Program,
+    Rule,
+    Subsumption,
+    Term,
+    Truth,
+    UserCall,
+    Variable,
+    Wildcard,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRule:
+    """One alternative of a rule, for facts of one relation: equations of the head, then the body.
+
+    Each argument of the head is a variable or is equal to one, so that values of a fact bind them.
+    """
+
+    number: int
+    source: Rule
+    relation: str
+    slots: tuple[str, ...]
+    """The variable that takes the value of each column."""
+    body: Body
+    """All literals, the wildcards of positive atoms named: each binding is an instance."""
+    scope: Names
+    atoms: tuple[Atom, ...]
+    names: tuple[str, ...]
+    """The variables of the rule as it was written."""
+
+    def given(self, row: Row) -> dict[str, Value]:
+        """Return what a fact says about the variables."""
+        return dict(zip(self.slots, row, strict=True))
+
+
+@dataclass(slots=True)
+class Rules:
+    """A program's rules by the relation they derive, and which relations depend on each other."""
+
+    program: Program
+    """The program as it was written."""
+    resolved: Program
+    """Its rules with types, one alternative each and nothing inlined."""
+    by_relation: dict[str, list[HeadRule]]
+    stated: dict[str, list[Atom]]
+    """Facts in the text that are more than constants, and so are no base facts to an engine."""
+    component: dict[str, int]
+    """A number for each relation: equal for those that are computed together."""
+    recursive: dict[int, frozenset[str]]
+    """The relations of the components that depend on themselves."""
+    inlined: frozenset[str]
+    subsumptions: tuple[Subsumption, ...]
+    _origins: tuple[int, ...] = field(default=())
+
+    def of(self, relation: str) -> list[HeadRule]:
+        """Return the rules that derive facts of a relation, an inline one too."""
+        found = self.by_relation.get(relation)
+        if found is None:
+            found = self.by_relation[relation] = self._of_inlined(relation)
+        return found
+
+    def is_recursive(self, relation: str) -> bool:
+        """Say whether facts of the relation can depend on each other."""
+        return self.component.get(relation, -1) in self.recursive
+
+    def _of_inlined(self, relation: str) -> list[HeadRule]:
+        if relation not in self.inlined:
+            return []
+        kept = inline(self.resolved, keep=(relation,))
+        numbers = _numbers_kept(self.resolved, self._origins, self.inlined - {relation})
+        return [
+            made
+            for number, rule in zip(numbers, kept.rules, strict=True)
+            if rule.head.relation == relation
+            for made in head_rules(number, self.program.rules[number - 1], rule)
+        ]
+
+
+def rules_of(program: Program) -> Rules:
+    """Return the rules of a checked program for explanations."""
+    resolved = resolve_types(program)
+    origins = _origins(program)
+    inlined = frozenset(d.name for d in resolved.relations if "inline" in d.qualifiers)
+    plain = inline(resolved)
+    by_relation: dict[str, list[HeadRule]] = {d.name: [] for d in plain.relations}
+    stated: dict[str, list[Atom]] = {}
+    for number, rule in zip(_numbers_kept(resolved, origins, inlined), plain.rules, strict=True):
+        if _is_fact(rule):
+            if not all(isinstance(arg, Constant | Nil) for arg in rule.head.args):
+                stated.setdefault(rule.head.relation, []).append(rule.head)
+            continue
+        for made in head_rules(number, program.rules[number - 1], rule):
+            by_relation[made.relation].append(made)
+    component: dict[str, int] = {}
+    recursive: dict[int, frozenset[str]] = {}
+    for number, stratum in enumerate(strata(plain)):
+        component.update(dict.fromkeys(stratum.relations, number))
+        if stratum.recursive:
+            recursive[number] = frozenset(stratum.relations)
+    flat = normalise(replace(plain, rules=()))
+    return Rules(
+        program,
+        resolved,
+        by_relation,
+        stated,
+        component,
+        recursive,
+        inlined,
+        flat.subsumptions,
+        tuple(origins),
+    )
+
+
+def _origins(program: Program) -> list[int]:
+    """Return for each rule with types the number of the rule it came from."""
+    numbers = {id(rule): number for number, rule in enumerate(program.rules, 1)}
+    return [
+        numbers[id(typed.origin)]
+        for typed in infer_program(program).origins
+        if isinstance(typed.origin, Rule)
+        for _ in range(len(typed.clauses) + (typed.constants is not None))
+    ]
+
+
+def _numbers_kept(
+    resolved: Program, origins: list[int] | tuple[int, ...], inlined: frozenset[str]
+) -> list[int]:
+    """Return the numbers of the rules that inlining keeps: those of other relations."""
+    return [
+        number
+        for number, rule in zip(origins, resolved.rules, strict=True)
+        if any(head.relation not in inlined for head in rule.heads)
+    ]
+
+
+def _is_fact(rule: Rule) -> bool:
+    """Say whether the rule states a fact, whatever else is in the database."""
+    computed = (Aggregate, UserCall, Counter)
+    return rule.is_fact and not any(
+        isinstance(node, computed) for arg in rule.head.args for node in walk(arg)
+    )
+
+
+def head_rules(number: int, source: Rule, rule: Rule) -> list[HeadRule]:
+    """Return the alternatives of a rule with types, each to be run from its head."""
+    names = tuple(level_names(*source.heads, *source.body))
+    made = []
+    for flat in normalise_rule(rule):
+        scoped = _with_witnesses(flat)
+        head, *body = (transform(o, _without_counter) for o in (scoped.head, *scoped.body))
+        assert isinstance(head, Atom)
+        slots: list[str] = []
+        equations: list[Literal] = []
+        for place, arg in enumerate(head.args):
+            if isinstance(arg, Variable) and arg.name not in slots:
+                slots.append(arg.name)
+                continue
+            slots.append(f"@{place}")
+            equations.append(Constraint("=", Variable(f"@{place}"), arg, span=arg.span))
+        whole = (*equations, *named_wildcards(tuple(body)))
+        whole = tuple(o for o in whole if not (isinstance(o, Truth) and o.value))
+        scope = names_of(head, *whole) | frozenset(slots)
+        atoms = tuple(o for o in whole if isinstance(o, Atom))
+        made.append(
+            HeadRule(number, source, head.relation, tuple(slots), whole, scope, atoms, names)
+        )
+    return made
+
+
+def _without_counter(node: Term | Literal) -> Term | Literal:
+    """Put a wildcard for `$`: any number may have been the one it gave."""
+    return Wildcard(span=node.span) if isinstance(node, Counter) else node
+
+
+def _with_witnesses(rule: Rule) -> Rule:
+    """Return the rule with the literals that bind the witnesses of its minima and maxima, if any.
+
+    Other aggregates stay as they are written.
+    """
+    if not any(isinstance(node, Aggregate) for node in level(*rule.heads, *rule.body)):
+        return rule
+    scoped = scope_rule(rule)
+    return scoped if _atoms(scoped) > _atoms(rule) else rule
+
+
+def _atoms(rule: Rule) -> int:
+    return sum(isinstance(o, Atom | Negation) for o in rule.body)

@@ -1,0 +1,254 @@
+"""Why a fact does not hold: for each rule that could derive it, the instances that fail least.
+
+For every rule, ever larger sets of its literals are left out, until the rest holds: what was left
+out is then missing. So the first that is found lacks as few premises as any. Of those the ones that
+lack different literals come first, in the order of the body, then others with other values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, islice, zip_longest
+
+from whence.analysis.traverse import level, level_names
+from whence.engine.solver import Bindings, Body, Names, is_ready, names_of
+from whence.explain.model import Fact, Failed, Missing, Value, WhyNot
+from whence.explain.premises import is_of_head, literal_text, pattern_of
+from whence.explain.rules import HeadRule
+from whence.explain.search import Exhausted, Search, Unready
+from whence.syntax.nodes import Aggregate, Atom, Constraint, Literal, Negation
+from whence.syntax.printer import print_literal
+from whence.syntax.tuples import value_text
+
+_SETS = 10_000
+"""Sets of literals of one rule that are left out, at most."""
+
+_SHARE = 8
+"""Each set may take so small a part of the tuples that a rule may look at."""
+
+
+@dataclass(slots=True)
+class _Asking:
+    """What one question shares with those about what is missing."""
+
+    search: Search
+    nearest: int
+    limit: int
+    above: set[Fact] = field(default_factory=set)
+    """The facts whose absence is being explained: going round in a circle explains nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A rule's body without some literals: what can be solved, and what waits for the others."""
+
+    out: Body
+    solved: Body
+    open: Body
+
+
+def why_not(search: Search, fact: Fact, *, depth: int, nearest: int, limit: int) -> WhyNot:
+    """Return the nearest failures of each rule; each rule looks at `limit` tuples at most."""
+    return _why_not(_Asking(search, nearest, limit), fact, depth)
+
+
+def _why_not(asking: _Asking, fact: Fact, depth: int) -> WhyNot:
+    rules = asking.search.rules.of(fact.relation)
+    failed: list[Failed] = []
+    reasons: list[str] = []
+    if not rules:
+        reasons.append(f"`{fact.relation}` has no rules, and the fact was not given")
+    elif asking.search.tuples.has_base(fact.relation):
+        reasons.append("it was not given")
+    asking.above.add(fact)
+    for rule in rules:
+        try:
+            found = _failures(asking, rule, fact, reasons)
+        except Unready:
+            reasons.append(f"rule {rule.number} computes with `$`, so its instances are not known")
+            continue
+        failed += [_gone_into(asking, failure, facts, depth) for failure, facts in found]
+    asking.above.discard(fact)
+    return WhyNot(fact, tuple(failed), tuple(dict.fromkeys(reasons)))
+
+
+def _gone_into(
+    asking: _Asking, failure: Failed, facts: Sequence[Fact | None], depth: int
+) -> Failed:
+    """Explain what is missing in turn, where it is one fact of a relation that has rules."""
+    if depth <= 0:
+        return failure
+    missing = []
+    for item, fact in zip(failure.missing, facts, strict=True):
+        derived = fact is not None and asking.search.rules.of(fact.relation)
+        if fact is not None and derived and fact not in asking.above:
+            item = replace(item, why=_why_not(asking, fact, depth - 1))
+        missing.append(item)
+    return replace(failure, missing=tuple(missing))
+
+
+# ── one rule ──
+
+
+def _failures(
+    asking: _Asking, rule: HeadRule, fact: Fact, reasons: list[str]
+) -> list[tuple[Failed, list[Fact | None]]]:
+    """Return the instances of a rule that lack the fewest literals, and the facts they lack."""
+    given, body = _from_head(asking.search, rule, fact)
+    if given is None:
+        reasons.append(f"rule {rule.number} derives other facts: {print_literal(_head(rule))}")
+        return []
+    try:
+        whole = asking.search.limited(asking.limit)
+        if any(True for _ in whole.solve(body, given, rule.scope)):
+            reasons.append(f"rule {rule.number} derives it, but {_dropped(asking.search, fact)}")
+            return []
+    except Exhausted:
+        pass
+    sets = 0
+    spent = 0
+    for size in range(1, len(body) + 1):
+        by_set: list[list[tuple[Failed, list[Fact | None]]]] = []
+        for places in combinations(range(len(body)), size):
+            sets += 1
+            if sets > _SETS or spent > asking.limit:
+                reasons.append(f"the search of rule {rule.number} was cut short")
+                return _in_turn(by_set, asking.nearest)
+            search = asking.search.limited(max(asking.limit // _SHARE, 1))
+            found: list[tuple[Failed, list[Fact | None]]] = []
+            try:
+                left = _left(body, places, given, rule.scope)
+                for failure in islice(_lacking(search, rule, left, given), asking.nearest):
+                    found.append(failure)
+            except Exhausted:
+                reasons.append(f"the search of rule {rule.number} was cut short")
+            spent += search.steps
+            by_set.append(found)
+        if any(by_set):
+            return _in_turn(by_set, asking.nearest)
+    return []
+
+
+def _in_turn(
+    by_set: list[list[tuple[Failed, list[Fact | None]]]], nearest: int
+) -> list[tuple[Failed, list[Fact | None]]]:
+    """Return one failure of each set of literals, then another of each, and so on."""
+    turns = chain.from_iterable(zip_longest(*by_set))
+    return list(islice((found for found in turns if found is not None), nearest))
+
+
+def _from_head(search: Search, rule: HeadRule, fact: Fact) -> tuple[Bindings | None, Body]:
+    """Return what the fact says of the variables, None if it cannot be the head, and the rest."""
+    given: Bindings = rule.given(fact.row)
+    body: list[Literal] = []
+    for literal in rule.body:
+        aggregates = any(isinstance(node, Aggregate) for node in level(literal))
+        if aggregates or not is_of_head(literal):
+            body.append(literal)
+        elif is_ready(literal, given.keys(), rule.scope):
+            matched = next(search.satisfy(literal, given, rule.scope), None)
+            if matched is None:
+                return None, ()
+            given = matched
+        else:
+            body.append(literal)
+    return given, tuple(body)
+
+
+def _head(rule: HeadRule) -> Atom:
+    return next(head for head in rule.source.heads if head.relation == rule.relation)
+
+
+def _left(body: Body, places: Sequence[int], given: Bindings, scope: Names) -> _Left:
+    """Leave literals out; what the rest binds does not depend on values."""
+    bound = set(given)
+    waiting = [literal for i, literal in enumerate(body) if i not in places]
+    solved: list[Literal] = []
+    while ready := [literal for literal in waiting if is_ready(literal, bound, scope)]:
+        for literal in ready:
+            solved.append(literal)
+            if not isinstance(literal, Negation):
+                bound |= level_names(literal).keys()
+        waiting = [literal for literal in waiting if not any(literal is o for o in ready)]
+    out = tuple([body[i] for i in places])
+    return _Left(out, tuple([o for o in body if any(o is s for s in solved)]), tuple(waiting))
+
+
+def _lacking(
+    search: Search, rule: HeadRule, left: _Left, given: Bindings
+) -> Iterator[tuple[Failed, list[Fact | None]]]:
+    """Yield the instances in which all literals left out are missing."""
+    scope = rule.scope
+    for found in search.solve(left.solved, given, scope):
+        if not all(_is_missing(search, literal, found, scope) for literal in left.out):
+            continue
+        holds = [o for o in left.solved if not is_of_head(o)]
+        failed = Failed(
+            rule.source,
+            rule.number,
+            tuple([(name, found[name]) for name in rule.names if name in found]),
+            tuple([literal_text(search, o, found, scope) for o in holds]),
+            tuple([_missing(search, o, found, scope) for o in left.out]),
+            tuple([literal_text(search, o, found, scope) for o in left.open]),
+        )
+        yield failed, [_lacked(search, o, found, scope) for o in left.out]
+
+
+def _is_missing(search: Search, literal: Literal, found: Bindings, scope: Names) -> bool:
+    """Say whether a literal is known not to hold."""
+    if not is_ready(literal, found.keys(), scope):
+        return False
+    return not any(True for _ in search.satisfy(literal, found, scope))
+
+
+def _lacked(search: Search, literal: Literal, found: Bindings, scope: Names) -> Fact | None:
+    """Return the fact that an atom is, None where some of its values are not known."""
+    if not isinstance(literal, Atom):
+        return None
+    known = search.known(literal, found, scope)
+    if known is None or len(known) < len(literal.args):
+        return None
+    return Fact(literal.relation, tuple([known[c] for c in range(len(literal.args))]))
+
+
+def _missing(search: Search, literal: Literal, found: Bindings, scope: Names) -> Missing:
+    text = literal_text(search, literal, found, scope)
+    match literal:
+        case Atom():
+            pattern = pattern_of(search, literal, found, scope)
+            return Missing("fact", text, literal.relation, pattern)
+        case Negation(literal=Atom() as atom):
+            pattern = pattern_of(search, atom, found, scope)
+            return Missing("negation", text, atom.relation, pattern)
+        case _:
+            return Missing("constraint", text + _results(search, literal, found, scope))
+
+
+def _results(search: Search, literal: Literal, found: Bindings, scope: Names) -> str:
+    """Return what the aggregates of a constraint come to, in words."""
+    if not isinstance(literal, Constraint):
+        return ""
+    aggregates = [node for node in level(literal) if isinstance(node, Aggregate)]
+    values: list[Value] = [
+        value for term in aggregates for value in search.values(term, found, scope)
+    ]
+    if not aggregates:
+        return ""
+    if len(values) < len(aggregates):
+        return ", which has no value"
+    return f", which is {' and '.join(map(value_text, values))}"
+
+
+def _dropped(search: Search, fact: Fact) -> str:
+    """Return why a fact is not there though a rule derives it."""
+    for rule in search.rules.subsumptions:
+        if rule.dominated.relation != fact.relation:
+            continue
+        scope = names_of(rule.dominated, rule.dominating, *rule.body)
+        for given in search.unify(rule.dominated.args, fact.row, {}, scope):
+            for row in search.tuples.matching(fact.relation, {}):
+                for found in search.unify(rule.dominating.args, row, given, scope):
+                    if any(True for _ in search.solve(rule.body, found, scope)):
+                        return f"`{Fact(fact.relation, row)}` takes its place"
+    return "it was not kept: only some tuples of the relation are"
