@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from whence.diagnostics import Diagnostic, UsageError
-from whence.facts.schema import NOUN, Column, columns_of
+from whence.facts.schema import NOUN, Column, shown_columns
 from whence.syntax.nodes import Atom, Constant, Kind, Nil, Program, Term, Variable, Wildcard
 from whence.syntax.printer import print_constant, print_term
 
@@ -24,13 +24,13 @@ def match_goal(program: Program, relations: Relations, goal: Atom) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = columns_of(program, goal.relation)
+    columns = shown_columns(program, goal.relation)[: len(goal.args)]
     wanted = [_value(arg, column) for arg, column in zip(goal.args, columns, strict=True)]
     names = [arg.name for arg in goal.args if isinstance(arg, Variable)]
     selects = any(value is not None for value in wanted) or len(set(names)) < len(names)
     early = not selects or any(column.kind is Kind.RECORD for column in columns)
     table = relations.table(goal.relation, ordered=early)
-    if not columns:
+    if not table.num_columns:
         return table
     keep = None
     first: dict[str, int] = {}
@@ -80,7 +80,7 @@ def _value(arg: Term, column: Column) -> int | float | str | None:
 
 def print_facts(program: Program, relation: str, table: pa.Table) -> Iterator[str]:
     """Yield each tuple as a fact that a program could hold."""
-    columns = columns_of(program, relation)
+    columns = shown_columns(program, relation)
     if not columns:
         yield from (f"{relation}()." for _ in range(table.num_rows))
         return

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from whence import session
-from whence.derived import Derived, Settings, Undo, joined
+from whence.derived import Derived, Settings, Undo
 from whence.diagnostics import Diagnostic, UsageError
 from whence.facts.schema import Column, columns_of
 from whence.journal import EMPTY, Journal, Record, commit_record, net_of, stamp_table, stamps_of
+from whence.loading import in_semiring, joined
 from whence.netting import Net, Operation, check_times, update_of, work_out
 from whence.rows import distinct, table_of, tuples_of
 from whence.subscription import Publisher
@@ -58,7 +59,8 @@ class Committed:
     def columns(self, relation: str) -> tuple[Column, ...]:
         """Return the columns of a declared relation."""
         if relation not in self._columns:
-            self._columns[relation] = columns_of(self.derived.program, relation)
+            default = self.derived.settings.annotations.get(relation)
+            self._columns[relation] = columns_of(self.derived.program, relation, default)
         return self._columns[relation]
 
     # ── changes ──
@@ -118,7 +120,8 @@ class Committed:
             undo = self.derived.remember()
             self.derived.load(joined(self.derived.program, program), facts)
             tables = {f"+{name}": table for name, table in facts.items()}
-            self._record(Record({"kind": "load", "program": str(program)}, tables), undo)
+            header: dict[str, object] = {"kind": "load", "program": str(program)}
+            self._record(Record({**header, **self._semiring()}, tables), undo)
             self._columns.clear()
             self._adopted.clear()
 
@@ -194,8 +197,14 @@ class Committed:
                 "clock": None if self.windows.clock == UNDATED else self.windows.clock,
                 "arrivals": self._arrivals,
                 "windows": windows,
+                **self._semiring(),
             }
             return Record(header, tables)
+
+    def _semiring(self) -> dict[str, object]:
+        """Return what records say of annotations, where there are some."""
+        found = in_semiring(self.derived.program)
+        return {} if found is None else {"semiring": found}
 
     def begin_with(self, state: Record | None, entries: Iterable[Record]) -> None:
         """Hold a state, or nothing, and do what comes after it, all before anybody looks."""
@@ -212,6 +221,7 @@ class Committed:
             self._columns.clear()
             program = session.parse(str(header["program"]), name="<stored>")
             facts = {name[1:]: table for name, table in tables.items() if name[0] == "="}
+            self.derived.agree(program, header.get("semiring"))
             self.derived.restore(program, header["settled"], facts)  # type: ignore[arg-type]
             names = dict.fromkeys(name[1:] for name in tables if name[0] in "+-")
             self.derived.put({n: Update(tables.get(f"+{n}"), tables.get(f"-{n}")) for n in names})
@@ -240,7 +250,9 @@ class Committed:
                 case "load":
                     added = session.parse(str(header["program"]), name="<stored>")
                     facts = {name[1:]: table for name, table in entry.tables.items()}
-                    self.derived.load(joined(self.derived.program, added), facts)
+                    whole = joined(self.derived.program, added)
+                    self.derived.agree(whole, header.get("semiring"))
+                    self.derived.load(whole, facts)
                     self._columns.clear()
                     self._adopted.clear()
                 case "window":

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 import time as times
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -18,13 +17,14 @@ from typing import TYPE_CHECKING, Literal
 from whence import session
 from whence.answers import match_goal
 from whence.committed import Committed
-from whence.derived import Settings, is_inline, joined
+from whence.derived import Settings
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
 from whence.engine.base import Limits, Observer, Stats
 from whence.explained import Explained
-from whence.facts.directives import load_inputs
-from whence.facts.schema import Column, columns_of
-from whence.rows import one_text
+from whence.facts.schema import Column
+from whence.loading import fitting, is_inline
+from whence.rewrite.read_in import AnySemiring
+from whence.rewrite.stated import Default
 from whence.subscription import Callback, Subscription
 from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse_goal
@@ -77,6 +77,8 @@ class Database(Explained):
         threads: int | None = None,
         observer: Observer | None = None,
         maintain: str = "auto",
+        semiring: str | AnySemiring | None = None,
+        annotations: Mapping[str, Default] | None = None,
         clock: Callable[[], float] = times.time,
         journal: Journal | None = None,
     ) -> None:
@@ -84,7 +86,9 @@ class Database(Explained):
             hint = f"one of {', '.join(STRATEGIES)}"
             message = f"there is no way to maintain a view called `{maintain}`"
             raise UsageError(Diagnostic("W0809", message, hint=hint))
-        settings = Settings(engine, limits, threads, observer, maintain)
+        settings = Settings(
+            engine, limits, threads, observer, maintain, semiring, dict(annotations or {})
+        )
         self._open = threading.local()
         self._folder: StoreJournal | Follower | None = None
         self._read_only = read_only
@@ -152,11 +156,10 @@ class Database(Explained):
                     hint="give its text, the `pathlib.Path` of its file, or a `Program`",
                 )
             )
-        whole = joined(self.program, added)
-        session.compile(whole, keep_all=True)
-        stated = replace(whole, directives=added.directives)
-        inputs = load_inputs(stated, Path(facts)) if facts is not None else {}
-        read = {n: one_text(n, table, columns_of(whole, n)) for n, table in inputs.items()}
+        derived = self._committed.derived
+        read = fitting(
+            derived.program, added, facts, derived.semiring, derived.settings.annotations
+        )
         self._committed.load(added, read)
 
     def insert(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from whence import session
@@ -16,7 +16,10 @@ from whence.engine.base import Evaluation, Limits, Observer, RelationStats, Stat
 from whence.facts.directives import concat_facts
 from whence.facts.schema import arrow_schema, columns_of
 from whence.functor.user import UserFunctors
+from whence.loading import in_semiring, is_inline, other_semiring
 from whence.netting import update_of
+from whence.rewrite.read_in import AnySemiring, read_in, semiring_of
+from whence.rewrite.stated import Default
 from whence.rows import Row, tuples_of
 from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, Rule, Wildcard, walk
 from whence.view.base import Batch, Changes, Update, View, Work
@@ -36,11 +39,10 @@ class Settings:
     threads: int | None = None
     observer: Observer | None = None
     maintain: str = "auto"
-
-
-def is_inline(program: Program, relation: str) -> bool:
-    """Say whether the relation stands only for its rules, and holds no facts of its own."""
-    return "inline" in program.relation(relation).qualifiers
+    semiring: str | AnySemiring | None = None
+    """What facts are annotated in; None leaves it to the program."""
+    annotations: Mapping[str, Default] = field(default_factory=dict)
+    """What base facts are annotated with that come without, by relation."""
 
 
 class Derived:
@@ -49,6 +51,9 @@ class Derived:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.program = Program()
+        """The program, its relations marked with the semiring that they are annotated in."""
+        self.semiring = settings.semiring
+        """What is asked for; a stored database may ask, too."""
         self.functors = UserFunctors()
         self.settled = 0
         """The facts in the text of so many rules are base facts by now, or were deleted since."""
@@ -72,7 +77,7 @@ class Derived:
         if self.view is not None:
             self._facts = {name: [table] for name, table in self.base().items()}
             self.view = None
-        self.program = program
+        self.program = read_in(program, self.semiring)
         for name, table in facts.items():
             self._facts.setdefault(name, []).append(table)
         self._evaluation = None
@@ -87,9 +92,18 @@ class Derived:
 
     def restore(self, program: Program, settled: int, facts: Mapping[str, pa.Table]) -> None:
         """Hold this program and these base facts, and nothing of before."""
-        self.program, self.settled = program, settled
+        self.program, self.settled = read_in(program, self.semiring), settled
         self._facts = {name: [table] for name, table in facts.items()}
         self._later, self.view, self._evaluation = {}, None, None
+
+    def agree(self, program: Program, written: object) -> None:
+        """Read a stored program in the semiring that it was written in, or say that one cannot."""
+        found = in_semiring(read_in(program, self.semiring))
+        if written is None or written == found:
+            return
+        if self.semiring is not None:
+            raise other_semiring(str(written), str(found))
+        self.semiring = str(written)
 
     def remember(self) -> Undo:
         """Return how to get back to the program and facts of now, while the view stays as it is."""
@@ -167,7 +181,7 @@ class Derived:
             return self._evaluation
         if self._changing or self._later or self.settled:
             return self.make_view()
-        compiled = session.compile(self.program, keep_all=True, inputs=self._facts)
+        compiled = self._compile(self.program, keep_all=True, inputs=self._facts)
         self._evaluation = self._evaluate(compiled)
         return self._evaluation
 
@@ -182,14 +196,14 @@ class Derived:
             return self._with(self.relations(), goal)
         if self._later or self.settled:
             return self._with(self.make_view(), goal)
-        return self._evaluate(session.compile(self.program, goal=goal, inputs=self._facts))
+        return self._evaluate(self._compile(self.program, goal=goal, inputs=self._facts))
 
     def _with(self, found: View | Evaluation, goal: Atom) -> View | Evaluation:
         """Return the relations, unless the goal's may lack rows; then evaluate for the goal."""
         if goal.relation not in found.selected and not is_inline(self.program, goal.relation):
             return found
         base = self.base()
-        compiled = session.compile(self._unsettled(), goal=goal, inputs=base)
+        compiled = self._compile(self._unsettled(), goal=goal, inputs=base)
         return self._evaluate(compiled, base)
 
     def make_view(self) -> View:
@@ -199,7 +213,7 @@ class Derived:
         started = time.perf_counter()
         settings = self.settings
         view = session.maintain(
-            self._unsettled(),
+            self._compile(self._unsettled(), keep_all=True),
             self._inputs(),
             strategy=settings.maintain,
             limits=settings.limits,
@@ -260,6 +274,26 @@ class Derived:
     def _inputs(self) -> dict[str, pa.Table]:
         return {name: concat_facts(tables) for name, tables in self._facts.items()}
 
+    def _compile(
+        self,
+        program: Program,
+        *,
+        goal: Atom | None = None,
+        keep_all: bool = False,
+        inputs: Collection[str] | None = None,
+    ) -> session.Compiled:
+        known = {decl.name for decl in program.relations}
+        annotated = semiring_of(self.program) is not None
+        defaults = self.settings.annotations if annotated else {}
+        return session.compile(
+            program,
+            goal=goal,
+            keep_all=keep_all,
+            inputs=inputs,
+            semiring=self.semiring,
+            annotations={name: given for name, given in defaults.items() if name in known},
+        )
+
     def _evaluate(
         self, compiled: session.Compiled, inputs: Mapping[str, pa.Table] | None = None
     ) -> Evaluation:
@@ -302,13 +336,16 @@ class Derived:
     def _stated(self, rules: tuple[Rule, ...]) -> dict[str, set[Row]]:
         """Return the base facts that rules without bodies state."""
         alone = replace(self.program, rules=rules, subsumptions=())
-        view = session.maintain(alone, functors=self.functors)
+        compiled = self._compile(alone, keep_all=True)
+        view = session.maintain(compiled, functors=self.functors)
         names = {head.relation for rule in rules for head in rule.heads}
         return {name: set(tuples_of(view.base(name))) for name in names}
 
     def _ruled(self) -> set[str]:
         """Return the relations whose changes do not tell which of their facts are base facts."""
         ruled = {h.relation for r in self.program.rules if not _is_plain_fact(r) for h in r.heads}
+        # Of two annotations of a fact, one may be all that is seen.
+        ruled |= {d.name for d in self.program.relations if d.provenance is not None}
         return ruled | {s.dominated.relation for s in self.program.subsumptions}
 
     def _there(
@@ -356,18 +393,4 @@ def _is_plain_fact(rule: Rule) -> bool:
     plain = Constant | Nil | Record
     return rule.is_fact and all(
         isinstance(node, plain) for head in rule.heads for arg in head.args for node in walk(arg)
-    )
-
-
-def joined(first: Program, second: Program) -> Program:
-    """Return one program after the other."""
-    return replace(
-        first,
-        types=first.types + second.types,
-        functors=first.functors + second.functors,
-        relations=first.relations + second.relations,
-        rules=first.rules + second.rules,
-        subsumptions=first.subsumptions + second.subsumptions,
-        directives=first.directives + second.directives,
-        pragmas=first.pragmas + second.pragmas,
     )

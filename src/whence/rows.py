@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.diagnostics import DataError, Diagnostic
+from whence.facts.annotations import as_cell, with_cells
 from whence.facts.records import NotARecord, canonical_record, record_text
-from whence.facts.schema import Column, arrow_schema, truths
+from whence.facts.schema import Column, arrow_schema, is_sound, truths, values_are_sound
 from whence.facts.tables import plain_strings
-from whence.syntax.nodes import Kind
+from whence.semiring.base import Cell, Semiring
+from whence.syntax.nodes import Constant, Kind
+from whence.syntax.printer import print_constant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,8 +26,13 @@ Row: TypeAlias = tuple[int | float | str, ...]
 _NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT)
 
 
-def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Table:
-    """Return the rows as an Arrow table with the relation's schema."""
+def as_table(
+    relation: str, columns: tuple[Column, ...], rows: object, *, comes: bool = True
+) -> pa.Table:
+    """Return the rows as an Arrow table with the relation's schema.
+
+    A fact that `comes` may come without its annotation; one that goes is named with it.
+    """
     import pyarrow as pa
 
     schema = arrow_schema(columns)
@@ -32,7 +40,9 @@ def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Tab
         table = _arrow(relation, columns, rows)
         if not columns:
             return truths(table.num_rows)
-        if table.schema == schema:  # as tuples come, one by one: the rest would cost more
+        if columns[-1].semiring is not None:
+            table = annotated(relation, table, columns) if comes else table
+        elif table.schema == schema:  # as tuples come, one by one: the rest would cost more
             return _checked(relation, table, columns)
         if table.num_columns != len(columns):
             raise _wrong(relation, f"{table.num_columns} columns given, {len(columns)} declared")
@@ -45,11 +55,67 @@ def as_table(relation: str, columns: tuple[Column, ...], rows: object) -> pa.Tab
         raise _wrong(relation, str(e).splitlines()[0].lower()) from None
 
 
+def annotated(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
+    """Return facts with annotations for those that come without: the default, or their own."""
+    import pyarrow as pa
+
+    *others, last = columns
+    if last.semiring is not None and table.num_columns == len(others):
+        table = table.append_column(last.name, pa.nulls(table.num_rows))
+    if last.semiring is None or table.num_columns != len(columns):
+        return table
+    names = table.column_names
+    place = names.index(last.name) if last.name in names else len(others)
+    cells = table.column(place)
+    if not cells.null_count:
+        return table
+    plain = table.drop_columns([names[place]])
+    if {c.name for c in others} == set(plain.column_names):
+        plain = plain.select([c.name for c in others])
+    filled = with_cells(
+        relation, plain.append_column(last.name, cells), len(others), last.semiring, last.default
+    )
+    cells = filled.column(len(others))
+    if cells.null_count:
+        rows = tuples_of(plain) or [()] * table.num_rows
+        found = [
+            own_annotation(relation, others, row, last.semiring) if cell is None else cell
+            for row, cell in zip(rows, cells.to_pylist(), strict=True)
+        ]
+        cells = pa.chunked_array([pa.array(found, cells.type)])
+    return filled.set_column(len(others), last.name, cells)
+
+
+def own_annotation(
+    relation: str, columns: Sequence[Column], row: Row, semiring: Semiring[Any]
+) -> Cell:
+    """Return what a fact without annotation is annotated with: its name, or that it is there."""
+    values = [
+        str(value) if c.kind is Kind.RECORD else print_constant(Constant(value, c.kind))
+        for value, c in zip(row, columns, strict=True)
+    ]
+    named = semiring.variable(f"{relation}({', '.join(values)})")
+    return as_cell(semiring.show(named), semiring)
+
+
 def _checked(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
     if any(column.null_count for column in table.columns):
-        raise _wrong(relation, "a fact has no empty values")
+        what = "a fact has no empty values"
+        if columns[-1].semiring is not None and table.column(len(columns) - 1).null_count:
+            what = "a fact that goes is given with its annotation"
+        raise _wrong(relation, what)
     schema = arrow_schema(columns)
     table = table if table.schema == schema else table.cast(schema)
+    if columns[-1].semiring is not None and not values_are_sound(table, columns):
+        wrong = [
+            value
+            for value in table.column(len(columns) - 1).unique().to_pylist()
+            if not is_sound(value, columns[-1])
+        ]
+        if wrong:
+            name = columns[-1].semiring.name
+            message = f"{wrong[0]!r} is no annotation in `{name}` for a fact of `{relation}`"
+            raise DataError(Diagnostic("W0942", message))
     if any(column.kind not in _NUMERIC for column in columns):
         table.validate(full=True)  # other libraries let any bytes through as strings
     return one_text(relation, table, columns)
@@ -147,6 +213,8 @@ def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa
     if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
         raise _wrong(relation, f"facts come as rows, not as {type(rows).__name__}")
     listed = [tuple(row) if isinstance(row, list | tuple) else (row,) for row in rows]
+    if columns and columns[-1].semiring is not None:  # a fact may come without its annotation
+        listed = [(*row, None) if len(row) == len(columns) - 1 else row for row in listed]
     for row in listed:
         if len(row) != len(columns):
             raise _wrong(relation, f"{row!r} has {len(row)} values for {len(columns)} columns")

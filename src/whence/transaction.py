@@ -89,7 +89,7 @@ class Transaction:
         key: tuple[int, ...] = (),
     ) -> None:
         self._check_open()
-        table = as_table(relation, self._columns(relation), rows)
+        table = as_table(relation, self._columns(relation), rows, comes=sign != "-")
         self.operations.append(
             Operation(sign, relation, table, _times(relation, time, table.num_rows), key)
         )

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("durable",),
     ("committed",),
     ("derived", "journal", "subscription", "table", "answers", "transaction"),
-    ("netting",),
+    ("loading", "netting"),
     ("rows",),
     ("session",),
     ("explain",),

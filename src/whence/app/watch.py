@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from whence.app.sources import Chunk, Place, Source
 from whence.database import Database
 from whence.diagnostics import DataError, Diagnostic, WhenceError
-from whence.facts.schema import columns_of
+from whence.facts.schema import shown_columns
 from whence.netting import Operation
 from whence.view.base import Changes
 from whence.view.updates import MAX_LINE, BadLine, Commit, Fact, UpdateParser
@@ -158,7 +158,7 @@ class Watch:
         self._source = source
         self._parser = parser
         self._relations = relations
-        self._columns = {name: columns_of(db.program, name) for name in relations}
+        self._columns = {name: shown_columns(db.program, name) for name in relations}
         self._write = write
         self._form = form
         self._batching = batching or Batching()

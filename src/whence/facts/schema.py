@@ -11,6 +11,7 @@ from whence.diagnostics import NOWHERE, Span
 from whence.facts.records import NotARecord, RecordTypes, check_record
 from whence.facts.values import PARSE
 from whence.rewrite.annotate import COLUMN
+from whence.rewrite.stated import Default
 from whence.semiring.base import Cell, Semiring
 from whence.syntax.nodes import Kind, Program
 
@@ -31,6 +32,8 @@ class Column:
     """What a record may hold; without it records are taken as they come."""
     semiring: Semiring[Any] | None = field(default=None, compare=False, repr=False)
     """Whose annotations these are, in a column of annotations; a fact may come without."""
+    default: Default | None = field(default=None, compare=False, repr=False)
+    """The annotation of a fact that comes without."""
 
     def parse(self, text: str) -> int | float | str:
         """Return the value of a field; `ValueError` says why it is none."""
@@ -69,10 +72,15 @@ class Layout:
     """The directive, for errors that no line of the file is to blame for."""
 
 
-def columns_of(program: Program, relation: str) -> tuple[Column, ...]:
-    """Return the columns of a relation's facts: the attributes, and annotations where declared."""
+def columns_of(
+    program: Program, relation: str, default: Default | None = None
+) -> tuple[Column, ...]:
+    """Return the columns of a relation's facts: the attributes, and annotations where declared.
+
+    The default is the annotation of facts that come without.
+    """
     decl = program.relation(relation)
-    return _columns(program, relation, decl.provenance is not None)
+    return _columns(program, relation, decl.provenance is not None, default)
 
 
 def shown_columns(program: Program, relation: str) -> tuple[Column, ...]:
@@ -80,14 +88,17 @@ def shown_columns(program: Program, relation: str) -> tuple[Column, ...]:
     return _columns(program, relation, True)
 
 
-def _columns(program: Program, relation: str, annotated: bool) -> tuple[Column, ...]:
+def _columns(
+    program: Program, relation: str, annotated: bool, default: Default | None = None
+) -> tuple[Column, ...]:
     kinds = kinds_of(program)
     records = RecordTypes(kinds.types, kinds.fields)
     decl = program.relation(relation)
     columns = tuple(Column(a.name, kinds.types[a.type], a.type, records) for a in decl.attributes)
     if decl.semiring is None or not annotated:
         return columns
-    return (*columns, Column(COLUMN, Kind(decl.semiring.column), semiring=decl.semiring))
+    kind = Kind(decl.semiring.column)
+    return (*columns, Column(COLUMN, kind, semiring=decl.semiring, default=default))
 
 
 NOUN = {
