@@ -87,7 +87,8 @@ def _chosen(program: Program, asked: str | AnySemiring | None) -> AnySemiring | 
     if asked == PLAIN:
         return None
     if asked is not None:
-        return make(asked)
+        # Whoever runs a program may name code to run; a program's text may not.
+        return make(asked, load_code=True)
     named: dict[str, RelationDecl] = {}
     for decl in program.relations:
         if decl.provenance:
