@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from whence.committed import Committed
 from whence.diagnostics import Diagnostic, Source, Span, UsageError
 from whence.facts.schema import Column
+from whence.rows import table_of
 from whence.syntax.nodes import Program
 from whence.transaction import Moment, Transaction
 from whence.view.base import Changes
+
+if TYPE_CHECKING:
+    from whence.view.updates import Fact
 
 Facts: TypeAlias = "str | Iterable[str] | Mapping[str, object]"
 """Facts as text, one or several, or rows by relation, as `Database.insert` takes them."""
@@ -64,13 +68,34 @@ class Explained:
                 self._suppose(supposed, sign, text, time)
         return self._committed.what_if(supposed.operations)
 
+    def is_given(self, fact: str) -> bool:
+        """Say whether a fact is a base fact: one that was given, and can be deleted."""
+        stated = self._fact(fact)
+        columns = self._updatable(stated.relation)
+        with self._committed.reading() as derived:
+            view = derived.make_view()
+            if not columns:
+                return bool(view.base(stated.relation).num_rows)
+            keys = table_of(columns, [stated.row])
+            found = view.matching(stated.relation, tuple(range(len(columns))), keys)
+            return bool(found.num_rows)
+
     def _suppose(self, supposed: Transaction, sign: str, text: str, time: Moment | None) -> None:
         """Add a fact that comes or goes, given as text."""
+        found = self._fact(text)
+        if sign == "-":
+            supposed.delete(found.relation, [found.row])
+        else:
+            at = time if found.time is None else found.time
+            supposed.insert(found.relation, [found.row], time=at)
+
+    def _fact(self, text: str) -> Fact:
+        """Return the fact that a text states; a UsageError says why it states none."""
         from whence.view.text_updates import parse_text
         from whence.view.updates import BadLine, Fact
 
         shown = str(text).strip()
-        line = f"{sign}{shown.removesuffix('.').rstrip()}."
+        line = f"+{shown.removesuffix('.').rstrip()}."
         columns = {d.name: self._committed.columns(d.name) for d in self.program.relations}
         try:
             found = parse_text(line, columns, {})
@@ -83,11 +108,7 @@ class Explained:
         if not isinstance(found, Fact):
             hint = "a fact is such as `link(1, 2)`"
             raise UsageError(Diagnostic("W0682", f"`{shown}` is no fact", hint=hint))
-        if sign == "-":
-            supposed.delete(found.relation, [found.row])
-        else:
-            at = time if found.time is None else found.time
-            supposed.insert(found.relation, [found.row], time=at)
+        return found
 
     def _updatable(self, relation: str) -> tuple[Column, ...]:
         """Return the columns of a relation that may be given facts."""

@@ -138,6 +138,7 @@ def why_not() -> WhyNot:
                     Missing("fact", 'path("b", "z")', "path", ("b", "z"), inner),
                     Missing("constraint", '"a" != "a"'),
                 ),
+                ("w < 3",),
             ),
         ),
         ("a rule's head cannot match",),

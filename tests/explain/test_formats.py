@@ -101,7 +101,8 @@ path("a", "z")  is not there
 │  │  ├─ rule 1
 │  │  │  └─ link("b", "z")  is not there
 │  │  └─ the search was cut short
-│  └─ "a" != "a"  does not hold
+│  ├─ "a" != "a"  does not hold
+│  └─ w < 3  waits for the rest
 └─ a rule's head cannot match"""
     )
 

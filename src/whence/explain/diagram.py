@@ -62,9 +62,10 @@ class Condition:
     """A literal that is no fact to explain: a negation, a constraint, or a literal that holds."""
 
     kind: str
-    """`absence`, `constraint`, or `holds` (of a failed instance: any literal)."""
+    """`absence`, `constraint`, or of a failed instance `holds` and `open`, any literal."""
     text: str
-    holds: bool = True
+    holds: bool | None = True
+    """None where that depends on values which only what is missing could give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +229,8 @@ class _Maker:
                 else:
                     kind = "absence" if missing.kind == "negation" else missing.kind
                     yield Condition(kind, missing.text, holds=False)
+            for text in failed.open:
+                yield Condition("open", text, holds=None)
 
         explained: set[int] = set()
         fact = root.fact

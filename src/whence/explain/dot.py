@@ -33,7 +33,7 @@ def as_dot(diagram: Diagram, show: Show = annotation_cell) -> str:
                 case int(premise):
                     lines.append(f"  s{number} -> f{premise};")
                 case Condition(_, text, holds):
-                    look = "" if holds else ', fontcolor="#b00020"'
+                    look = ', fontcolor="#b00020"' if holds is False else ""
                     lines.append(f"  {beside} [label={quoted(text)}, shape=plaintext{look}];")
                     lines.append(f"  s{number} -> {beside};")
                 case Aggregated(text, _, size, over):

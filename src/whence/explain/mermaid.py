@@ -38,7 +38,7 @@ def as_mermaid(diagram: Diagram, show: Show = annotation_cell) -> str:
                 case int(premise):
                     lines.append(f"  s{number} --> f{premise}")
                 case Condition(_, text, holds):
-                    look = "beside" if holds else "failed"
+                    look = "failed" if holds is False else "beside"
                     lines.append(f"  {beside}({quoted(text)}):::{look}")
                     lines.append(f"  s{number} --> {beside}")
                 case Aggregated(text, _, size, over):

@@ -161,6 +161,8 @@ class _Outline:
                 return number
             case Condition(_, text, True):
                 return _Branch(((text, "fact"), (f"  {_holding(item)}", "good")))
+            case Condition(_, text, None):
+                return _Branch(((text, "quiet"), ("  waits for the rest", "quiet")))
             case Condition(kind, text, _):
                 words = "there is such a fact" if kind == "absence" else "does not hold"
                 return _Branch(((text, "bad"), (f"  {words}", "bad")))

@@ -17,6 +17,11 @@ from whence.explain.words import annotation_cell, bindings_text, rule_text
 if TYPE_CHECKING:
     from prov.model import ProvDocument
 
+_CONDITION: Final = {
+    True: "whence:condition",
+    False: "whence:failedCondition",
+    None: "whence:openCondition",
+}
 NAMESPACE: Final = "urn:whence:"
 """Where our own names live: facts, steps, and what is said of them."""
 
@@ -62,7 +67,7 @@ def _add_step(document: ProvDocument, number: int, step: Step, rule: str) -> Non
     for item in step.premises:
         match item:
             case Condition(_, text, holds):
-                about.append(("whence:condition" if holds else "whence:failedCondition", text))
+                about.append((_CONDITION[holds], text))
             case Aggregated(text, _, _, _):
                 about.append(("whence:aggregate", text))
     made, head = f"whence:step{number}", f"whence:fact{step.head}"

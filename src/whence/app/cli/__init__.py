@@ -23,8 +23,18 @@ from whence.app.cli.query import query
 from whence.app.cli.repl import repl
 from whence.app.cli.run import run
 from whence.app.cli.watch import watch
+from whence.app.cli.whatif import whatif
 
-COMMANDS: Final[tuple[Callable[..., None], ...]] = (run, check, fmt, plan, query, repl, watch)
+COMMANDS: Final[tuple[Callable[..., None], ...]] = (
+    run,
+    check,
+    fmt,
+    plan,
+    query,
+    repl,
+    whatif,
+    watch,
+)
 
 app = typer.Typer(
     name="whence",
