@@ -92,6 +92,7 @@ def compile(
     inputs: Collection[str] | None = None,
     semiring: str | AnySemiring | None = None,
     annotations: Mapping[str, Default] | None = None,
+    derivations: bool = False,
 ) -> Compiled:
     """Check, rewrite and plan a program.
 
@@ -99,7 +100,8 @@ def compile(
     `inputs` are the relations that will be given facts: without it, those with `.input` and those
     without rules. `semiring` is what facts are annotated in: by default what the program's `@prov`
     name, and "plain" for nothing. `annotations` are for base facts that come without one, by
-    relation: a value, or a function of the row.
+    relation: a value, or a function of the row. With `derivations` every fact is derived as the
+    program says, which explanations rest on.
     """
     program = state_annotations(program)
     found = check(program)
@@ -123,7 +125,7 @@ def compile(
         keep_all=keep_all,
         inputs=inputs,
         annotation=annotation,
-        derivations=chosen is not None and annotation is None,
+        derivations=derivations or (chosen is not None and annotation is None),
     )
     passes = (("resolve_types", resolved), *rewritten)
     roots = {goal.relation} if goal is not None else outputs(program)

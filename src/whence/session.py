@@ -22,6 +22,7 @@ from whence.view.base import STRATEGIES, View
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from whence.explain.explainer import Explainer
     from whence.functor.user import UserFunctors
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "evaluate",
     "explain_maintenance",
     "explain_plan",
+    "explainer",
     "maintain",
     "maintenance",
     "parse",
@@ -227,6 +229,31 @@ def _renewed(
         )
 
     return RenewedView(compiled.shape, facts_and(stated, inputs), evaluated)
+
+
+def explainer(
+    program: Program,
+    inputs: Mapping[str, pa.Table] | None = None,
+    *,
+    limits: Limits = Limits(),
+    threads: int | None = None,
+    observer: Observer | None = None,
+    functors: UserFunctors | None = None,
+) -> Explainer:
+    """Evaluate the program plainly, and return who explains the facts that it gives.
+
+    >>> text = ".decl e(x: number, y: number)  .decl p(x: number, y: number)  e(1, 2). e(2, 3)."
+    >>> text += "p(x, y) :- e(x, y). p(x, z) :- p(x, y), e(y, z)."
+    >>> explainer(parse(text)).why("p(1, 3)")
+    <Derived p(1, 3) by rule 4, height 2>
+    """
+    from whence.explain.explainer import explainer_of
+
+    compiled = compile(program, keep_all=True, semiring="plain", derivations=True)
+    found = evaluate(
+        compiled, inputs, limits=limits, threads=threads, observer=observer, functors=functors
+    )
+    return explainer_of(compiled.source, found, inputs or {}, functors)
 
 
 def explain_maintenance(program: Program | Compiled, strategy: str = STRATEGIES[0]) -> str:

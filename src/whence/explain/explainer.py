@@ -2,26 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from whence.diagnostics import Diagnostic, LimitError, UsageError
+from whence.engine.base import Evaluation
+from whence.engine.local.engine import LocalEvaluation
 from whence.explain.asked import asked_fact
 from whence.explain.base import MAX_INSTANCES, MAX_TUPLES, NEAREST, OVER, Asked
 from whence.explain.bounds import Bounds
 from whence.explain.cone import Grounded, cone_of, ground
+from whence.explain.engine_tuples import EngineTuples
 from whence.explain.least import Settled, best_annotations, least_heights
 from whence.explain.lookup import Tuples
 from whence.explain.model import Cone, Derived, Fact, Proof, WhyNot
 from whence.explain.proof import ByRank, Choice, Unranked, prove, unsupported
-from whence.explain.rules import Rules
+from whence.explain.rules import Rules, rules_of
 from whence.explain.search import Instance, Search
 from whence.explain.whynot import why_not
+from whence.facts.records import record_text
 from whence.functor import UserFunctors
 from whence.semiring.base import Law, Semiring
+from whence.syntax.nodes import Program
+from whence.view.base import View
+from whence.view.live import LiveView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CHEAP = 1_000
 """Instances of a cone that are searched unasked, where ranks do not show that a proof is lowest."""
+
+
+def explainer_of(
+    program: Program,
+    found: View | Evaluation,
+    inputs: Mapping[str, pa.Table],
+    functors: UserFunctors | None = None,
+    rules: Rules | None = None,
+) -> Explainer:
+    """Return who explains the relations of an evaluation or of a view, as they are now.
+
+    `inputs` are the facts that an evaluation was given; a view knows them.
+    """
+    rules = rules or rules_of(program)
+    known = functors or UserFunctors()
+    inner = getattr(found, "inner", found)
+    if isinstance(inner, LiveView):
+        return Explainer(rules, EngineTuples.of_view(program, inner), known, stated=False)
+    assert isinstance(inner, LocalEvaluation)
+    return Explainer(rules, EngineTuples(program, inner, given=given_in(inputs)), known)
+
+
+def given_in(inputs: Mapping[str, pa.Table]) -> Callable[[Fact], bool]:
+    """Return who knows whether a fact is in tables; a table is read when first asked about."""
+    read: dict[str, set[tuple[object, ...]]] = {}
+
+    def given(fact: Fact) -> bool:
+        table = inputs.get(fact.relation)
+        if table is None:
+            return False
+        if fact.relation not in read:
+            columns = [column.to_pylist() for column in table.columns[: len(fact.row)]]
+            read[fact.relation] = set(zip(*columns, strict=True)) if columns else {()}
+        shown = [record_text(v) if v is None or isinstance(v, tuple) else v for v in fact.row]
+        return tuple(shown) in read[fact.relation]
+
+    return given
 
 
 class Explainer:
@@ -81,6 +128,8 @@ class Explainer:
 
     def is_base(self, fact: Fact) -> bool:
         """Say whether a fact that holds was given."""
+        if not self._rules.of(fact.relation):
+            return True
         if self._states and self._rules.stated:
             if self._stated is None:
                 self._stated = frozenset(self._all_stated())

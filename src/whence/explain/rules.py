@@ -16,6 +16,7 @@ from whence.rewrite.inline import inline
 from whence.rewrite.normalise import normalise, normalise_rule
 from whence.rewrite.resolve_types import resolve_types
 from whence.rewrite.scope_aggregates import scope_rule
+from whence.rewrite.stated import state_annotations
 from whence.rewrite.terms import transform
 from whence.syntax.nodes import (
     Aggregate,
@@ -72,7 +73,8 @@ class Rules:
     """Its rules with types, one alternative each and nothing inlined."""
     by_relation: dict[str, list[HeadRule]]
     stated: dict[str, list[Atom]]
-    """Facts in the text that are more than constants, and so are no base facts to an engine."""
+    """Facts in the text that an engine may not tell from derived ones: they are more than
+    constants, or their relation has rules."""
     component: dict[str, int]
     """A number for each relation: equal for those that are computed together."""
     recursive: dict[int, frozenset[str]]
@@ -107,15 +109,19 @@ class Rules:
 
 def rules_of(program: Program) -> Rules:
     """Return the rules of a checked program for explanations."""
+    program = state_annotations(program)
     resolved = resolve_types(program)
     origins = _origins(program)
     inlined = frozenset(d.name for d in resolved.relations if "inline" in d.qualifiers)
     plain = inline(resolved)
     by_relation: dict[str, list[HeadRule]] = {d.name: [] for d in plain.relations}
     stated: dict[str, list[Atom]] = {}
+    mixed = {rule.head.relation for rule in plain.rules if not _is_fact(rule)}
+    mixed |= {s.dominated.relation for s in plain.subsumptions}
     for number, rule in zip(_numbers_kept(resolved, origins, inlined), plain.rules, strict=True):
         if _is_fact(rule):
-            if not all(isinstance(arg, Constant | Nil) for arg in rule.head.args):
+            loaded = all(isinstance(arg, Constant | Nil) for arg in rule.head.args)
+            if not loaded or rule.head.relation in mixed:
                 stated.setdefault(rule.head.relation, []).append(rule.head)
             continue
         for made in head_rules(number, program.rules[number - 1], rule):
