@@ -20,13 +20,13 @@ from semiring.hypergraphs import (
     supported,
 )
 from whence.semiring.absorption import Absorption
-from whence.semiring.base import Law, Semiring
+from whence.semiring.base import Law, Semiring, converges
 from whence.semiring.boolean import Boolean
 from whence.semiring.bottleneck import Bottleneck
 from whence.semiring.counting import Counting, CountingInf
 from whence.semiring.how import How
 from whence.semiring.product import Product
-from whence.semiring.solve import Endless, converges, solve
+from whence.semiring.solve import Endless, solve
 from whence.semiring.topk import TopK, TopKDistinct
 from whence.semiring.tropical import Tropical
 from whence.semiring.visits import Visits

@@ -63,8 +63,8 @@ def build_plan(
                 number,
                 tuple(stratum.relations),
                 stratum.recursive,
-                tuple(r.head for r in rules if _is_plain_fact(r)),
-                tuple(r for r in rules if not _is_plain_fact(r)),
+                tuple(r.head for r in rules if is_plain_fact(r)),
+                tuple(r for r in rules if not is_plain_fact(r)),
                 tuple(s for name in stratum.relations for s in subsumed.get(name, ())),
                 tuple((n, selected.selections[n]) for n in names if n in selected.selections),
                 tuple({a: None for n in names for a in selected.assumes.get(n, ())}),
@@ -89,7 +89,8 @@ def _named(subsumption: Subsumption) -> Subsumption:
     )
 
 
-def _is_plain_fact(rule: Rule) -> bool:
+def is_plain_fact(rule: Rule) -> bool:
+    """Say whether the rule is a fact of constants, which needs no plan."""
     return rule.is_fact and all(isinstance(a, Constant | Nil) for a in rule.head.args)
 
 

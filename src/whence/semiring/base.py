@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -128,3 +128,8 @@ class Semiring(ABC, Generic[T]):
     def chain(self) -> Chain | None:
         """How engines may compute with plain numbers, None where annotations are something else."""
         return None
+
+
+def converges(semiring: Semiring[Any]) -> bool:
+    """Say whether annotations come to an end however facts are derived from each other."""
+    return bool(semiring.laws & (Law.STABLE | Law.ABSORPTIVE)) or semiring.infinite is not None

@@ -47,11 +47,6 @@ class Endless(Exception):
         self.cycle = cycle
 
 
-def converges(semiring: Semiring[Any]) -> bool:
-    """Say whether the laws promise an end on every graph."""
-    return bool(semiring.laws & (Law.STABLE | Law.ABSORPTIVE)) or semiring.infinite is not None
-
-
 def solve(
     graph: Hypergraph,
     semiring: Semiring[T],

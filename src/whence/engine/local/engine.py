@@ -224,7 +224,7 @@ class LocalEvaluation:
             if rows is not None:
                 guard.tuples += relation.insert(rows, rows.shape[0])
             if name in facts:
-                rows = self._fact_rows(name, facts[name])
+                rows = self.fact_rows(name, facts[name])
                 guard.work += rows.shape[0]
                 guard.check()
                 guard.tuples += relation.insert(rows, rows.shape[0])
@@ -232,7 +232,8 @@ class LocalEvaluation:
             self.loaded[name] = relation.size
         guard.check()
 
-    def _fact_rows(self, name: str, facts: list[Atom]) -> Rows:
+    def fact_rows(self, name: str, facts: Sequence[Atom]) -> Rows:
+        """Return facts of constants as rows of the relation's codes."""
         code = self._columns.code
         rows = np.empty((len(facts), self._decls[name].arity), dtype=np.int64)
         for i, fact in enumerate(facts):
@@ -297,10 +298,21 @@ class LocalEvaluation:
         if decl.arity == 0:
             return pa.table({"": pa.nulls(rows.shape[0])}).select([])
         if ordered and rows.shape[0] > 1:
-            keys = [self._order(c, k) for c, k in zip(columns, kinds, strict=True)]
-            order = np.lexsort(keys[::-1])
+            order = self._ordering(columns, kinds)
             columns = [c[order] for c in columns]
         return decode_columns(columns, decl, kinds, self.values, self._records)
+
+    def ordering(self, relation: str) -> Ints:
+        """Return the places of the relation's rows in the order of an ordered table."""
+        rows = self.relations[relation].live_rows()
+        if rows.shape[0] < 2 or rows.shape[1] == 0:
+            return np.arange(rows.shape[0])
+        columns = self._columns.restore(relation, rows, range(rows.shape[1]))
+        return self._ordering(columns, self._kinds[relation])
+
+    def _ordering(self, columns: Sequence[Ints], kinds: Sequence[Kind]) -> Ints:
+        keys = [self._order(c, k) for c, k in zip(columns, kinds, strict=True)]
+        return np.lexsort(keys[::-1])
 
     def _order(self, codes: Ints, kind: Kind) -> Array:
         """Return keys that sort as the values do."""
