@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from whence.committed import Committed
 from whence.diagnostics import Diagnostic, Source, Span, UsageError
 from whence.facts.schema import Column
-from whence.rows import table_of
+from whence.rows import Row, table_of, tuples_of
 from whence.syntax.nodes import Program
 from whence.transaction import Moment, Transaction
 from whence.view.base import Changes
@@ -70,35 +70,46 @@ class Explained:
 
     def is_given(self, fact: str) -> bool:
         """Say whether a fact is a base fact: one that was given, and can be deleted."""
-        stated = self._fact(fact)
-        columns = self._updatable(stated.relation)
-        with self._committed.reading() as derived:
-            view = derived.make_view()
-            if not columns:
-                return bool(view.base(stated.relation).num_rows)
-            keys = table_of(columns, [stated.row])
-            found = view.matching(stated.relation, tuple(range(len(columns))), keys)
-            return bool(found.num_rows)
+        return bool(self._given(self._fact(fact)))
 
     def _suppose(self, supposed: Transaction, sign: str, text: str, time: Moment | None) -> None:
         """Add a fact that comes or goes, given as text."""
         found = self._fact(text)
         if sign == "-":
-            supposed.delete(found.relation, [found.row])
-        else:
-            at = time if found.time is None else found.time
-            supposed.insert(found.relation, [found.row], time=at)
+            supposed.delete(found.relation, self._given(found))
+            return
+        bare = len(found.row) < len(self._updatable(found.relation))
+        row = (*found.row, None) if bare else found.row
+        at = time if found.time is None else found.time
+        supposed.insert(found.relation, [row], time=at)
+
+    def _given(self, fact: Fact) -> list[Row]:
+        """Return the base facts that a fact stands for: all its annotations, if it names none."""
+        columns = self._updatable(fact.relation)
+        with self._committed.reading() as derived:
+            view = derived.make_view()
+            if not columns:
+                return tuples_of(view.base(fact.relation))
+            width = len(fact.row)
+            keys = table_of(columns[:width], [fact.row])
+            return tuples_of(view.matching(fact.relation, tuple(range(width)), keys))
 
     def _fact(self, text: str) -> Fact:
-        """Return the fact that a text states; a UsageError says why it states none."""
+        """Return the fact that a text states, with or without annotation."""
         from whence.view.text_updates import parse_text
         from whence.view.updates import BadLine, Fact
 
         shown = str(text).strip()
         line = f"+{shown.removesuffix('.').rstrip()}."
         columns = {d.name: self._committed.columns(d.name) for d in self.program.relations}
+        bare = {name: tuple(c for c in of if c.semiring is None) for name, of in columns.items()}
         try:
-            found = parse_text(line, columns, {})
+            try:
+                found = parse_text(line, columns, {})
+            except BadLine as fault:
+                if fault.code != "W0684":
+                    raise
+                found = parse_text(line, bare, {})
         except BadLine as fault:
             column = max(1, min(fault.column - 1, len(shown) + 1))
             span = Span(1, column, 1, column + fault.width, Source("<fact>", shown))

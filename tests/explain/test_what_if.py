@@ -224,7 +224,7 @@ def test_when_the_way_back_fails_the_view_is_made_again(
 
 def test_an_interrupt_at_any_line_is_mended_at_the_next_look() -> None:
     def make() -> Database:
-        db = Database(clock=lambda: 0.0)
+        db = Database(maintain="ranked", clock=lambda: 0.0)
         db.load(PROGRAM)
         db.insert("edge", [(3, 4)])
         db.delete("edge", [(9, 9)])
@@ -233,7 +233,7 @@ def test_an_interrupt_at_any_line_is_mended_at_the_next_look() -> None:
     modules = [f"whence.{name}" for name in ("derived", "committed", "explained", "view.live")]
     expected = told(make().what_if(delete="edge(1, 2)", insert="edge(4, 5)"))
     rows = everything(make())
-    for line in itertools.count(1, 3):
+    for line in itertools.count(1, 5):
         db = make()
         assert db.commits == 2
         changes = None
@@ -289,3 +289,22 @@ def test_inline_relations_hold_no_facts_to_suppose() -> None:
     db.load(".decl a(x: number) inline\n.decl b(x: number)\na(x) :- b(x).\n")
     with pytest.raises(UsageError, match="W0817"):
         db.what_if(insert="a(1)")
+
+
+def test_annotated_facts_go_and_come_with_their_annotations_or_without() -> None:
+    db = Database(semiring="tropical")
+    db.load(
+        ".decl edge(x: number, y: number, @prov)\n.decl path(x: number, y: number, @prov)\n"
+        "path(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).\n"
+    )
+    db.insert("edge", [(1, 2, 5), (2, 3, 1), (1, 3, 9)])
+    before = everything(db)
+    longer = ({(1, 3, 9.0)}, {(1, 2, 5.0), (1, 3, 6.0)})
+    assert told(db.what_if(delete="edge(1, 2, 5)"))["path"] == longer
+    assert told(db.what_if(delete="edge(1, 2)"))["path"] == longer
+    assert not db.what_if(delete="edge(1, 2, 4)")
+    assert told(db.what_if(insert="edge(1, 3, 2)"))["path"] == ({(1, 3, 2.0)}, {(1, 3, 6.0)})
+    assert told(db.what_if(insert="edge(1, 3)"))["path"] == ({(1, 3, 0.0)}, {(1, 3, 6.0)})
+    assert db.is_given("edge(1, 2)")
+    assert not db.is_given("edge(1, 2, 4)")
+    assert everything(db) == before

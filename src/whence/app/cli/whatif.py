@@ -115,12 +115,12 @@ def as_data(changes: Changes, names: list[str]) -> dict[str, dict[str, object]]:
 
 
 def _print(db: Database, changes: Changes, names: list[str], *, quiet: bool) -> None:
-    from whence.facts.schema import columns_of
+    from whence.facts.schema import shown_columns
     from whence.view.written import write_change
 
     changed = [name for name in names if name in changes]
     for name in changed:
-        data = write_change(changes[name], columns_of(db.program, name))
+        data = write_change(changes[name], shown_columns(db.program, name))
         if sys.stdout.isatty():
             sys.stdout.write(data.decode())
         else:
