@@ -10,8 +10,9 @@ from typing import Final
 from whence import session
 from whence.answers import print_facts
 from whence.database import Database
-from whence.diagnostics import Diagnostic, UsageError, nearest
+from whence.diagnostics import Diagnostic, UsageError, WhenceError, nearest
 from whence.engine.base import Limits
+from whence.rewrite.read_in import PLAIN, read_in, semiring_of
 from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse_goal
 
@@ -24,13 +25,14 @@ edge(1, 2).                         state a fact
 path(x, y) :- edge(x, y).           state a rule
 path(1, x)?                         ask a goal
 .load FILE                          add a program
+.semiring NAME                      annotate facts in it (`plain`: in none)
 .list                               print the program
 .clear                              forget everything
 .help                               print this
 .quit                               leave (also Ctrl-D)
 A statement may go on over several lines; an empty line ends it."""
 
-_OWN: Final = (".load", ".list", ".clear", ".help", ".quit", ".exit")
+_OWN: Final = (".load", ".semiring", ".list", ".clear", ".help", ".quit", ".exit")
 _DIRECTIVES: Final = (
     ".decl",
     ".type",
@@ -48,17 +50,23 @@ class Repl:
     """A database that grows line by line, and the statement being typed."""
 
     def __init__(
-        self, *, facts_dir: Path = Path(), limits: Limits = Limits(), threads: int | None = None
+        self,
+        *,
+        facts_dir: Path = Path(),
+        limits: Limits = Limits(),
+        threads: int | None = None,
+        semiring: str | None = None,
     ) -> None:
         self.ended = False
         self._facts_dir = facts_dir
         self._limits = limits
         self._threads = threads
+        self._semiring = semiring
         self._typed = ""
         self._database = self._empty()
 
     def _empty(self) -> Database:
-        return Database(limits=self._limits, threads=self._threads)
+        return Database(limits=self._limits, threads=self._threads, semiring=self._semiring)
 
     @property
     def program(self) -> Program:
@@ -100,6 +108,11 @@ class Repl:
                 self.load(Path(argument))
             case ".load":
                 raise UsageError(Diagnostic("W0807", "`.load` needs a file"))
+            case ".semiring" if argument:
+                self._read_in(argument)
+            case ".semiring":
+                found = semiring_of(self.program)
+                yield PLAIN if found is None else found.name
             case ".list":
                 yield str(self.program)
             case ".clear":
@@ -108,6 +121,19 @@ class Repl:
                 yield HELP
             case _:
                 self.ended = True
+
+    def _read_in(self, semiring: str) -> None:
+        """Begin again with the same program, annotated in another semiring."""
+        before, self._semiring = self._semiring, semiring
+        try:
+            database = self._empty()
+            read_in(self.program, semiring)
+            if self.program != Program():
+                database.load(self.program, facts=self._facts_dir)
+        except WhenceError:
+            self._semiring = before
+            raise
+        self._database = database
 
     def _ask(self, text: str) -> Iterator[str]:
         started = time.perf_counter()

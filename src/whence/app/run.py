@@ -40,7 +40,7 @@ def run_program(
 ) -> Stats:
     """Evaluate a program and write its outputs; no `out_dir` sends them to stdout."""
     started = time.perf_counter()
-    inputs = load_inputs(compiled.plan.program, facts_dir, on_bad_row=on_bad_row, warn=warn)
+    inputs = load_inputs(compiled.reading, facts_dir, on_bad_row=on_bad_row, warn=warn)
     loaded = time.perf_counter()
     log.info("read %d facts", sum(table.num_rows for table in inputs.values()))
     evaluation = session.evaluate(

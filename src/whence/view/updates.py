@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from whence.diagnostics import Diagnostic, Span, nearest
 from whence.facts.badrows import Excerpt, clip
-from whence.facts.schema import NOUN, Column
+from whence.facts.schema import NOUN, Column, NotAnAnnotation, check_annotation
 from whence.syntax.nodes import Kind
 from whence.view.times import NotATime, as_seconds
 
@@ -79,6 +79,7 @@ class UpdateParser:
         self.name = name
         self._columns = columns
         self._keys = keys or {}
+        self._annotated = any(c and c[-1].semiring is not None for c in columns.values())
         self._quick = {r: _quick_reader(r, c) for r, c in columns.items()}
 
     def parse(self, line: str) -> Fact | Commit | None:
@@ -91,8 +92,23 @@ class UpdateParser:
         Fact(sign='-', relation='link', row=(1, 'a'), time=None, key=())
         """
         quick = self._quick.get(line[1 : line.find("(")])
-        found = quick(line) if quick is not None else None
-        return found if found is not None else self._parse_slowly(line)
+        found: Fact | Commit | None = quick(line) if quick is not None else None
+        found = found if found is not None else self._parse_slowly(line)
+        if self._annotated and isinstance(found, Fact):
+            self._check_annotation(found, line)
+        return found
+
+    def _check_annotation(self, fact: Fact, line: str) -> None:
+        """Refuse a fact whose annotation is none."""
+        columns = self._columns[fact.relation]
+        semiring = columns[-1].semiring if columns else None
+        if semiring is None:
+            return
+        try:
+            check_annotation(fact.row[-1], semiring)
+        except NotAnAnnotation as fault:
+            message = f"{clip(str(fact.row[-1]))} is no annotation in `{semiring.name}`"
+            raise BadLine("W0942", message, 1, len(line.rstrip()), label=str(fault)) from None
 
     def _parse_slowly(self, line: str) -> Fact | Commit | None:
         if len(line) > MAX_LINE:

@@ -9,6 +9,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from whence.diagnostics import Diagnostic, UsageError
+
 
 class Form(StrEnum):
     """How an answer is printed."""
@@ -62,6 +64,31 @@ def parse_duration(text: str) -> float:
     return float(number) * _SECONDS[(unit or "s").lower()]
 
 
+def parse_annotations(given: list[str] | None) -> dict[str, int | float | str]:
+    """Return the annotation of each relation that is given as RELATION=VALUE.
+
+    >>> parse_annotations(["edge=1", "link=0.5", "doc=secret"])
+    {'edge': 1, 'link': 0.5, 'doc': 'secret'}
+    """
+    found: dict[str, int | float | str] = {}
+    for text in given or []:
+        name, mark, value = text.partition("=")
+        if not (name and mark and value):
+            message = f"`--annotate {text}` is not of the form RELATION=VALUE"
+            raise UsageError(Diagnostic("W0818", message, hint="such as `--annotate edge=1`"))
+        found[name] = _cell(value)
+    return found
+
+
+def _cell(text: str) -> int | float | str:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text
+
+
 ProgramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="The program, in Soufflé's syntax; - is stdin.")
 ]
@@ -101,6 +128,22 @@ MaxTuples: TypeAlias = Annotated[
 OnBadRow: TypeAlias = Annotated[
     BadRow,
     typer.Option("--on-bad-row", help="Stop at a malformed row, or skip, count and report it."),
+]
+Semiring: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--semiring",
+        metavar="NAME",
+        help="Annotate facts in this semiring; `plain` not at all. Else `@prov:NAME` decides.",
+    ),
+]
+Annotate: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotate",
+        metavar="RELATION=VALUE",
+        help="The annotation of its facts that come without one.",
+    ),
 ]
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="No warnings and no progress, only errors.")

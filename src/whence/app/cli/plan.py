@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from whence.app.cli import options
 from whence.app.cli.options import Form, Format, ProgramFile
 from whence.app.cli.outcome import reported
 from whence.app.cli.program import compile_program, open_program
@@ -23,6 +24,8 @@ def plan(
             "--maintain", metavar="STRATEGY", help="Also how each stratum is kept current."
         ),
     ] = None,
+    semiring: options.Semiring = None,
+    annotate: options.Annotate = None,
     format: Format = Form.text,
 ) -> None:
     """Print the program after each rewrite, its strata, delta rules and indexes.
@@ -32,14 +35,16 @@ def plan(
     with reported():
         from whence import session
 
-        compiled = compile_program(open_program(program), goal, quiet=True)
+        compiled = compile_program(
+            open_program(program), goal, quiet=True, semiring=semiring, annotate=annotate
+        )
         if format is Form.json:
             found = compiled.as_json()
             if maintain is not None:
-                found["maintenance"] = session.maintenance(compiled.source, maintain)
+                found["maintenance"] = session.maintenance(compiled, maintain)
             print(json.dumps(found, indent=2, ensure_ascii=False))
         else:
             print(session.explain_plan(compiled))
             if maintain is not None:
-                text = session.explain_maintenance(compiled.source, maintain)
+                text = session.explain_maintenance(compiled, maintain)
                 print(f"\n── maintenance\n{text}")

@@ -33,15 +33,25 @@ def open_program(path: Path) -> Program:
     return session.parse(program_text(path), name="<stdin>" if str(path) == "-" else str(path))
 
 
-def compile_program(program: Program, goal: str | None = None, *, quiet: bool = False) -> Compiled:
+def compile_program(
+    program: Program,
+    goal: str | None = None,
+    *,
+    quiet: bool = False,
+    semiring: str | None = None,
+    annotate: list[str] | None = None,
+) -> Compiled:
     """Return the compiled program; its warnings go to stderr unless `quiet`."""
     from whence import session
+    from whence.app.cli.options import parse_annotations
     from whence.syntax.souffle import parse_goal
 
     compiled = session.compile(
         program,
         goal=None if goal is None else parse_goal(goal),
         inputs={d.relation for d in program.directives if d.action == "input"},
+        semiring=semiring,
+        annotations=parse_annotations(annotate),
     )
     if not quiet:
         report(compiled.warnings)

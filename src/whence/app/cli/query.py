@@ -28,6 +28,8 @@ def query(
     max_tuples: options.MaxTuples = None,
     on_bad_row: options.OnBadRow = BadRow.stop,
     threads: options.Threads = None,
+    semiring: options.Semiring = None,
+    annotate: options.Annotate = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Answer one goal; only what the goal needs is derived.
@@ -35,7 +37,9 @@ def query(
     Example:  whence query routes.dl 'path(1, x)' -F facts
     """
     with reported():
-        compiled = compile_program(open_program(program), goal, quiet=quiet)
+        compiled = compile_program(
+            open_program(program), goal, quiet=quiet, semiring=semiring, annotate=annotate
+        )
         assert compiled.goal is not None
         from whence import session
         from whence.answers import match_goal, print_facts
@@ -43,7 +47,7 @@ def query(
         from whence.facts.directives import load_inputs
 
         inputs = load_inputs(
-            compiled.plan.program,
+            compiled.reading,
             facts,
             on_bad_row=on_bad_row.value,
             warn=lambda warning: None if quiet else report([warning]),

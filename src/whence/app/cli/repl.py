@@ -29,6 +29,7 @@ def repl(
     timeout: options.Timeout = None,
     max_tuples: options.MaxTuples = None,
     threads: options.Threads = None,
+    semiring: options.Semiring = None,
 ) -> None:
     """Declare, state and ask, one line at a time; errors do not end it.
 
@@ -39,7 +40,7 @@ def repl(
         from whence.engine.base import Limits
 
         limits = Limits(max_memory, timeout, max_tuples)
-        shell = Repl(facts_dir=facts, limits=limits, threads=threads)
+        shell = Repl(facts_dir=facts, limits=limits, threads=threads, semiring=semiring)
         if program is not None:
             shell.load(program)
         interactive = sys.stdin.isatty()

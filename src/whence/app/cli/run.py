@@ -32,16 +32,21 @@ def run(
     max_tuples: options.MaxTuples = None,
     on_bad_row: options.OnBadRow = BadRow.stop,
     threads: options.Threads = None,
+    semiring: options.Semiring = None,
+    annotate: options.Annotate = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Evaluate a program: read its inputs, derive everything, write its outputs.
 
-    Outputs are written together at the end, or not at all.
+    Outputs are written together at the end, or not at all. With a semiring, facts are annotated,
+    and outputs have one more last column.
 
     Example:  whence run routes.dl -F facts -D out
     """
     with reported():
-        compiled = compile_program(open_program(program), quiet=quiet)
+        compiled = compile_program(
+            open_program(program), quiet=quiet, semiring=semiring, annotate=annotate
+        )
         from whence.app.run import run_program
         from whence.engine.base import Limits
 

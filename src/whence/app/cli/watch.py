@@ -118,6 +118,8 @@ def watch(
     timeout: options.Timeout = None,
     max_tuples: options.MaxTuples = None,
     threads: options.Threads = None,
+    semiring: options.Semiring = None,
+    annotate: options.Annotate = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Keep relations current while updates come in, and print their changes.
@@ -131,7 +133,7 @@ def watch(
             message = "program and updates cannot both come from standard input"
             raise UsageError(Diagnostic("W0815", message))
         parsed = open_program(program)
-        compiled = compile_program(parsed, quiet=True)
+        compiled = compile_program(parsed, quiet=True, semiring=semiring, annotate=annotate)
         if not quiet:  # updates may come to any relation, and any may be printed
             report(w for w in compiled.warnings if w.code not in ("W0903", "W0904"))
         from whence.database import Database
@@ -143,6 +145,8 @@ def watch(
             limits=Limits(max_memory, timeout, max_tuples),
             threads=threads,
             maintain=maintain.value,
+            semiring=semiring,
+            annotations=compiled.annotations,
         ) as db:
             _load(db, parsed, facts)
             for name, asked in windows.items():
