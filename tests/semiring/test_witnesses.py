@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whence.semiring import cone
 from whence.semiring.hypergraph import Hypergraph
 from whence.semiring.witnesses import minimal_witnesses
 
@@ -62,9 +63,13 @@ def agrees(problem: tuple[int, Instances, frozenset[int]]) -> None:
     nodes, instances, leaves = problem
     graph = hypergraph(nodes, instances)
     for node in range(nodes):
-        found = list(minimal_witnesses(graph, node, leaves))
-        assert len(found) == len(set(found)), "one came twice"
-        assert set(found) == by_trying_all(instances, leaves, node)
+        expected = by_trying_all(instances, leaves, node)
+        for few in (0, cone.FEW):  # as arrays, and node by node
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(cone, "FEW", few)
+                found = list(minimal_witnesses(graph, node, leaves))
+            assert len(found) == len(set(found)), "one came twice"
+            assert set(found) == expected
 
 
 @given(problems())
@@ -155,6 +160,46 @@ def test_the_first_of_very_many_witnesses_come_at_once() -> None:
     assert len(set(found)) == 20
     assert {len(witness) for witness in found} == {2 * (side - 1)}
     assert perf_counter() - began < 5
+
+
+def test_a_cone_that_is_not_flat_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cone, "FEW", 0)
+    steps = 3 * cone.ROUNDS
+    edges = [(n, n + 1) for n in range(steps)] + [(0, steps)]
+    graph, leaves = paths(edges, 0)
+    found = list(minimal_witnesses(graph, steps, leaves))
+    assert [len(witness) for witness in found] == [1, steps]
+
+
+def test_a_proof_may_be_larger_as_a_tree_than_can_be_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cone, "FEW", 0)
+    # Node 3n follows from 3n + 1 and 3n + 2, and both of these from 3n + 3: 2⁵⁰ leaves as a tree.
+    instances: Instances = []
+    for n in range(50):
+        instances += [(3 * n, (3 * n + 1, 3 * n + 2)), (3 * n + 1, (3 * n + 3,))]
+        instances += [(3 * n + 2, (3 * n + 3,))]
+    graph = hypergraph(152, instances)
+    assert list(minimal_witnesses(graph, 0, [150, 151])) == [{150}]
+
+
+def test_large_flat_cones_give_what_small_ones_do() -> None:
+    towns = range(14)
+    pairs = {pair: 14 * 14 + n for n, pair in enumerate((x, y) for x in towns for y in towns)}
+    roads = [(x, (x * 5 + k) % 14) for x in towns for k in (1, 3)]
+    instances: Instances = [(pairs[road], (road[0] * 14 + road[1],)) for road in roads]
+    instances += [
+        (pairs[x, y], (pairs[x, z], pairs[z, y])) for x in towns for y in towns for z in towns
+    ]
+    graph = hypergraph(2 * 14 * 14, instances)
+    leaves = [x * 14 + y for x, y in roads]
+    assert graph.premises.size > cone.FEW
+    target = pairs[0, 13]
+    found = list(minimal_witnesses(graph, target, leaves))
+    simple = nx.all_simple_edge_paths(nx.DiGraph(roads), 0, 13)
+    assert set(found) == {frozenset(x * 14 + y for x, y in path) for path in simple}
+    assert len(found) == len(set(found)) > 3
 
 
 def test_the_caller_can_stop_the_search() -> None:
