@@ -203,7 +203,7 @@ class Derived:
         if goal.relation not in found.selected and not is_inline(self.program, goal.relation):
             return found
         base = self.base()
-        compiled = self._compile(self._unsettled(), goal=goal, inputs=base)
+        compiled = self._compile(self.unsettled(), goal=goal, inputs=base)
         return self._evaluate(compiled, base)
 
     def make_view(self) -> View:
@@ -213,7 +213,7 @@ class Derived:
         started = time.perf_counter()
         settings = self.settings
         view = session.maintain(
-            self._compile(self._unsettled(), keep_all=True),
+            self._compile(self.unsettled(), keep_all=True),
             self._inputs(),
             strategy=settings.maintain,
             limits=settings.limits,
@@ -308,7 +308,7 @@ class Derived:
             functors=self.functors,
         )
 
-    def _unsettled(self) -> Program:
+    def unsettled(self) -> Program:
         """Return the program without the facts that are base facts by now."""
         rules = self.program.rules
         kept = tuple(r for r in rules[: self.settled] if not _is_plain_fact(r))
@@ -317,7 +317,7 @@ class Derived:
     def _restated(self) -> dict[str, Update]:
         """Return the facts to take out that the text states by an expression, and were deleted.
 
-        `_unsettled` leaves facts such as `a(1 + 1).` in the program: whether they are facts, or
+        `unsettled` leaves facts such as `a(1 + 1).` in the program: whether they are facts, or
         rules such as `a(count : { b(_) }).`, shows only in a view.
         """
         old, new = self.program.rules[: self.settled], self.program.rules[self.settled :]

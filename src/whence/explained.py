@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from whence.committed import Committed
 from whence.diagnostics import Diagnostic, Source, Span, UsageError
+from whence.explaining import Explaining
 from whence.facts.schema import Column
 from whence.rows import Row, table_of, tuples_of
 from whence.syntax.nodes import Program
@@ -20,7 +21,7 @@ Facts: TypeAlias = "str | Iterable[str] | Mapping[str, object]"
 """Facts as text, one or several, or rows by relation, as `Database.insert` takes them."""
 
 
-class Explained:
+class Explained(Explaining):
     """The part of a `Database` that explains it; nothing here changes what it holds."""
 
     _committed: Committed

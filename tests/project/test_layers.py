@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("database",),
     ("explained",),
+    ("explaining",),
     ("durable",),
     ("committed",),
     ("derived", "journal", "subscription", "table", "answers", "transaction"),

@@ -40,10 +40,13 @@ def explainer_of(
     inputs: Mapping[str, pa.Table],
     functors: UserFunctors | None = None,
     rules: Rules | None = None,
+    *,
+    stated: bool = True,
 ) -> Explainer:
     """Return who explains the relations of an evaluation or of a view, as they are now.
 
-    `inputs` are the facts that an evaluation was given; a view knows them.
+    `inputs` are the facts that an evaluation was given beside those of the text, or without
+    `stated` all of them; a view knows.
     """
     rules = rules or rules_of(program)
     known = functors or UserFunctors()
@@ -51,7 +54,8 @@ def explainer_of(
     if isinstance(inner, LiveView):
         return Explainer(rules, EngineTuples.of_view(program, inner), known, stated=False)
     assert isinstance(inner, LocalEvaluation)
-    return Explainer(rules, EngineTuples(program, inner, given=given_in(inputs)), known)
+    tuples = EngineTuples(program, inner, given=given_in(inputs))
+    return Explainer(rules, tuples, known, stated=stated)
 
 
 def given_in(inputs: Mapping[str, pa.Table]) -> Callable[[Fact], bool]:

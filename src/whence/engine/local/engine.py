@@ -38,7 +38,7 @@ from whence.functor.values import Array
 from whence.plan.build import plan_stratum
 from whence.plan.classes import column_classes
 from whence.plan.nodes import Plan, Stratum, StratumPlan
-from whence.syntax.nodes import Atom, Constant, Kind, RelationDecl
+from whence.syntax.nodes import Atom, Constant, Kind, Program, RelationDecl
 
 MAX_THREADS = 256
 """More than this are not started, however many are asked for."""
@@ -285,6 +285,11 @@ class LocalEvaluation:
         return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
     # ── results ──
+
+    @property
+    def program(self) -> Program:
+        """The program that was evaluated, as it was rewritten."""
+        return self._plan.program
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""
