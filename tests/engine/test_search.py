@@ -10,56 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from property.agreement import answers, quick, resolved
+from property.searches import HEAD, SHAPES, Facts, searches
 from whence import session
 from whence.diagnostics import LimitError
 from whence.engine.base import Limits
 from whence.engine.local import search
 from whence.plan.build import plan_stratum
 
-HEAD = """
-.decl e(x: number, y: number, w: {kind})
-.decl s(x: number, y: number, w: {kind})
-.decl p(x: number, y: number, c: {kind})
-p(x, y, a) <= p(x, y, b) :- b {order} a.
-p(x, y, w) :- s(x, y, w).
-"""
-STEPS = {
-    "+": "a + w",
-    "*": "a * w",
-    "min": "min(a, w)",
-    "max": "max(w, a)",
-    "bounded": "max(0, a + w - 1)",
-    "same": "a",
-}
-SHAPES = (
-    "p(x, z, {step}) :- p(x, y, a), e(y, z, w).",
-    "p(x, z, {step}) :- e(x, y, w), p(y, z, a).",
-    "p(x, z, {step}) :- p(x, y, a), e(y, z, w). p(x, 3, {step}) :- p(x, y, a), e(_, y, w).",
-    "p(x, z, {step}) :- p(x, y, a), e(y, z, w), y != z, !e(z, z, _).",
-)
-NUMBERS = {"number": st.integers(0, 3), "float": st.sampled_from([0.0, 0.25, 0.5, 1.0])}
 
-
-@st.composite
-def searches(draw: st.DrawFn) -> tuple[str, dict[str, set[tuple[object, ...]]]]:
-    kind = draw(st.sampled_from(sorted(NUMBERS)))
-    # With these numbers going round is never better, so every way of computing ends.
-    orders = {"+": "<=", "*": ">=" if kind == "float" else "<=", "min": ">=", "max": "<="}
-    step = draw(st.sampled_from(sorted(STEPS)))
-    order = orders.get(step, ">=" if kind == "float" else "<=")
-    values = NUMBERS[kind]
-    if kind == "number" and step == "*":
-        values = st.integers(1, 3)
-    if step == "bounded":
-        kind, order, values = "float", ">=", NUMBERS["float"]
-    node = st.integers(0, 4) if draw(st.booleans()) else st.sampled_from([0, 3, 10**12, -7])
-    rows = st.sets(st.tuples(node, node, values), max_size=10)
-    text = HEAD.format(kind=kind, order=order)
-    text += draw(st.sampled_from(SHAPES)).format(step=STEPS[step])
-    return text, {"e": draw(rows), "s": draw(rows)}
-
-
-def tables(facts: dict[str, set[tuple[object, ...]]]) -> dict[str, pa.Table]:
+def tables(facts: Facts) -> dict[str, pa.Table]:
     return {
         name: pa.table({str(i): list(column) for i, column in enumerate(zip(*rows, strict=True))})
         for name, rows in facts.items()
@@ -70,9 +29,9 @@ def tables(facts: dict[str, set[tuple[object, ...]]]) -> dict[str, pa.Table]:
 @quick
 @given(searches(), st.integers(1, 2))
 def test_a_search_gives_what_the_definition_gives(
-    case: tuple[str, dict[str, set[tuple[object, ...]]]], threads: int
+    case: tuple[str, Facts, object], threads: int
 ) -> None:
-    text, facts = case
+    text, facts, _ = case
     program = session.parse(text)
     compiled = session.compile(program, keep_all=True)
     assert any(s.recursive and plan_stratum(s, {}).search for s in compiled.plan.strata)

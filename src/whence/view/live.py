@@ -15,9 +15,10 @@ from whence.engine.base import Limits, Observer, Stats
 from whence.engine.local.engine import MAX_THREADS, LocalEvaluation, limits_told
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
-from whence.engine.local.live import NONE, Delta, LiveRelation
+from whence.engine.local.live import Delta, LiveRelation, replace_rows
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import compile_steps
+from whence.engine.local.searches import Unsuited
 from whence.engine.local.values import Values
 from whence.engine.local.warm import prepare_live_kernels
 from whence.functor.user import UserFunctors
@@ -28,6 +29,7 @@ from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
 from whence.view.recompute import RoundSizes
 from whence.view.rules import Machine
+from whence.view.searched import SearchedStratum
 from whence.view.stratum import LiveStratum
 
 _LARGE = 100_000
@@ -60,7 +62,10 @@ class LiveView:
         self._stale: dict[str, pa.Table] | None = None
         self.work = Work()
         with limits_told():
-            self._build(maintained(program, inputs.keys()), inputs)
+            try:
+                self._build(maintained(program, inputs.keys()), inputs)
+            except Unsuited:
+                self._build(maintained(program, inputs.keys(), searching=False), inputs)
 
     # ── making it ──
 
@@ -72,23 +77,35 @@ class LiveView:
         self._guard.tuples = 0
         relations: dict[str, LiveRelation] = {}
         costs = {}
+        searched: dict[int, SearchedStratum] = {}
         sizes = RoundSizes(evaluation.relations, self._observer)
         machine = Machine(evaluation, relations, self._guard, self._threads)
         pool = machine.pool() if self._threads > 1 else None
         for stratum in program.plan.strata:
             started = time.perf_counter()
-            evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
-            ranks, along = sizes.ranks(stratum), pivot(stratum)
-            for name in stratum.relations:
-                live = relations[name] = evaluation.live(name)
-                live.pivot = along
-                live.adopt(evaluation.relations[name].live_rows(), ranks[name])
-                evaluation.relations[name] = live
+            search = program.searches.get(stratum.relations[0])
+            if search is not None:
+                read = search.relation in program.read
+                found = SearchedStratum(stratum, search, machine, read=read)
+                searched[stratum.number] = found
+                relations[search.relation] = found.relation
+                evaluation.relations[search.relation] = found.relation
+            else:
+                evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
+                ranks, along = sizes.ranks(stratum), pivot(stratum)
+                for name in stratum.relations:
+                    live = relations[name] = evaluation.live(name)
+                    live.pivot = along
+                    live.adopt(evaluation.relations[name].live_rows(), ranks[name])
+                    evaluation.relations[name] = live
             costs[stratum.number] = time.perf_counter() - started
         prepare_live_kernels()  # now that the evaluation has shown whether kernels pay
         without_facts = program.without_facts()
-        strata = []
+        strata: list[LiveStratum | SearchedStratum] = []
         for stratum in without_facts.plan.strata:
+            if stratum.number in searched:
+                strata.append(searched[stratum.number])
+                continue
             grouping = program.groupings.get(stratum.relations[0])
             live_stratum = LiveStratum(stratum, program.plan.program, grouping, machine)
             live_stratum.choice.recompute = costs[stratum.number]
@@ -131,7 +148,12 @@ class LiveView:
         self._guard.tuples = sum(relation.alive for relation in self.relations.values())
         try:
             with limits_told():
-                deltas = self._maintain(updates)
+                try:
+                    deltas = self._maintain(updates)
+                except Unsuited:
+                    self._undo()
+                    self._search_no_more()
+                    return self.apply(batch)
             changes = self._changes(deltas)
             self.work.seconds = time.perf_counter() - started
             # Nothing may fail once the batch counts: what is left to do waits for the next one.
@@ -155,7 +177,7 @@ class LiveView:
     def _maintain(self, updates: list[tuple[str, Rows | None, Rows | None]]) -> dict[str, Delta]:
         deltas: dict[str, Delta] = {}
         for base, gone, new in updates:
-            delta = _apply_base(self.relations[base], gone, new)
+            delta = replace_rows(self.relations[base], gone, new)
             if delta:
                 deltas[base] = delta
                 self._guard.tuples += delta.came.shape[0] - delta.went.shape[0]
@@ -201,7 +223,13 @@ class LiveView:
         base = {name: self.base(name) for name in self._maintained.base}
         given = {*self._maintained.base, *names}
         with limits_told():
-            self._build(maintained(self._program, given).without_facts(), base)
+            searching = bool(self._maintained.searches)
+            self._build(maintained(self._program, given, searching=searching).without_facts(), base)
+
+    def _search_no_more(self) -> None:
+        """Let searches be followed as other recursions are; everything is made again."""
+        given = self._maintained.base.keys()
+        self._maintained = maintained(self._program, given, searching=False).without_facts()
 
     def _changes(self, deltas: Mapping[str, Delta]) -> Changes:
         found = {}
@@ -209,8 +237,7 @@ class LiveView:
             delta = deltas.get(name)
             if delta is None or name in self.evaluation.selected:
                 continue
-            rows = self.relations[name].rows
-            found[name] = self._change(name, rows[delta.came], rows[delta.went])
+            found[name] = self._change(name, *self.relations[name].tuples_of(delta))
         return Changes(found)
 
     def _change(self, name: str, came: Rows, went: Rows) -> Change:
@@ -296,20 +323,3 @@ class LiveView:
             push(keys[begin : begin + CHUNK], min(CHUNK, keys.shape[0] - begin))
         empty = np.empty((0, relation.arity), dtype=np.int64)
         return np.concatenate(found) if found else empty
-
-
-def _apply_base(relation: LiveRelation, gone: Rows | None, new: Rows | None) -> Delta:
-    """Delete, then insert; return the net change."""
-    removed = NONE
-    if gone is not None:
-        found = relation.find(gone)
-        found = np.unique(found[found >= 0])
-        removed = found[relation.dead[found] == 0]
-        relation.bury(removed)
-    came = NONE
-    if new is not None:
-        relation.admit(new, new.shape[0])
-        ids = relation.wave()
-        came = ids[relation.was[ids] != 0]
-        removed = removed[relation.dead[removed] != 0]
-    return Delta(came, removed)

@@ -7,10 +7,10 @@ its rules read, so that base facts and derived tuples never mix.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from whence.plan.build import build_plan
-from whence.plan.nodes import Keyed, Plan, Stratum
+from whence.plan.nodes import Keyed, Plan, Search, Stratum
 from whence.rewrite.materialise_aggregates import Grouping, materialise_aggregates
 from whence.syntax.nodes import (
     Aggregate,
@@ -22,7 +22,9 @@ from whence.syntax.nodes import (
     Variable,
     walk,
 )
+from whence.view.apart import searches_apart
 from whence.view.best import ALL, best_per_key, keep_all_rows
+from whence.view.reading import reads
 
 _BASE = "@base:"
 
@@ -35,6 +37,15 @@ class Maintained:
     groupings: Mapping[str, Grouping]
     base: Mapping[str, str]
     """For each relation that may be given facts, the relation that holds them."""
+    searches: Mapping[str, Search] = field(default_factory=dict)
+    """The recursions that are kept current as searches over steps and seeds."""
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The relations that another stratum reads."""
+        return frozenset(
+            name for s in self.plan.strata for name in reads(s) if name not in s.relations
+        )
 
     @property
     def visible(self) -> tuple[str, ...]:
@@ -53,19 +64,24 @@ class Maintained:
         return replace(self, plan=replace(self.plan, strata=strata))
 
 
-def maintained(program: Program, given: Collection[str]) -> Maintained:
+def maintained(program: Program, given: Collection[str], *, searching: bool = True) -> Maintained:
     """Return what to maintain; `given` are relations that are given facts though they have rules.
 
-    The program is one that has been through the passes.
+    The program is one that has been through the passes. Without `searching`, recursions that are
+    searches are maintained as all others.
     """
     apart, base = _base_apart(program, given)
-    keyed = best_per_key(apart)
+    searches: Mapping[str, Search] = {}
+    if searching:
+        found = searches_apart(apart)
+        apart, searches = found.program, found.searches
+    keyed = {name: best for name, best in best_per_key(apart).items() if name not in searches}
     while True:
         whole, groupings = materialise_aggregates(keep_all_rows(apart, keyed))
         plan = _plan(whole, base)
         unsound = _not_selected(plan, keyed)
         if not unsound:
-            return Maintained(plan, {g.relation: g for g in groupings}, base)
+            return Maintained(plan, {g.relation: g for g in groupings}, base, searches)
         keyed = {name: best for name, best in keyed.items() if name not in unsound}
 
 

@@ -14,8 +14,8 @@ from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.relation import Relation
 from whence.plan.nodes import Stratum
-from whence.syntax.nodes import Atom, walk
 from whence.view.base import StratumWork
+from whence.view.reading import reads
 
 
 class RoundSizes:
@@ -111,15 +111,6 @@ def _copy(evaluation: LocalEvaluation, name: str) -> Relation:
     copy.insert(rows, rows.shape[0])
     copy.settle()
     return copy
-
-
-def reads(stratum: Stratum) -> frozenset[str]:
-    """Return the relations that the stratum is computed from, in aggregates too."""
-    literals = [literal for rule in stratum.rules for literal in rule.body]
-    literals += [literal for s in stratum.subsumptions for literal in s.body]
-    return frozenset(
-        node.relation for literal in literals for node in walk(literal) if isinstance(node, Atom)
-    )
 
 
 def _replace(relation: LiveRelation, rows: Rows, ranks: Ints | None) -> Delta:

@@ -17,7 +17,8 @@ from whence.view.counting import Counts
 from whence.view.groups import Groups
 from whence.view.program import why_recomputed
 from whence.view.ranked import Endless, maintain
-from whence.view.recompute import reads, recompute
+from whence.view.reading import reads
+from whence.view.recompute import recompute
 from whence.view.rules import Deltas, Machine, Rules, TooSlow
 
 _SPARE = 10_000

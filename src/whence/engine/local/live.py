@@ -268,6 +268,10 @@ class LiveRelation(Relation):
         dead, was = self.dead[: self.size] != 0, self.was[: self.size] != 0
         return Delta(np.flatnonzero(~dead & was), np.flatnonzero(dead & ~was))
 
+    def tuples_of(self, delta: Delta) -> tuple[Rows, Rows]:
+        """Return the tuples that came and went."""
+        return self.rows[delta.came], self.rows[delta.went]
+
     def settle_all(self) -> None:
         """End the transaction for all rows."""
         self.was[: self.size] = self.dead[: self.size]
@@ -368,3 +372,20 @@ class LiveRelation(Relation):
             self.hashed,
             self.shift,
         )
+
+
+def replace_rows(relation: LiveRelation, gone: Rows | None, new: Rows | None) -> Delta:
+    """Delete, then insert; return the net change."""
+    removed = NONE
+    if gone is not None:
+        found = relation.find(gone)
+        found = np.unique(found[found >= 0])
+        removed = found[relation.dead[found] == 0]
+        relation.bury(removed)
+    came = NONE
+    if new is not None:
+        relation.admit(new, new.shape[0])
+        ids = relation.wave()
+        came = ids[relation.was[ids] != 0]
+        removed = removed[relation.dead[removed] != 0]
+    return Delta(came, removed)
