@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from heapq import merge, nsmallest
-from itertools import islice, takewhile
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 
 from whence.semiring.base import Cell, Law, Semiring
 from whence.semiring.numeric import Number, at_least_zero, plain
@@ -37,14 +36,14 @@ class TopK(Semiring[Costs]):
     def plus(self, a: Costs, b: Costs) -> Costs:
         if not a or not b:
             return a or b
-        return self._first(merge(a, b))
+        return self._first(sorted(a + b))
 
     def times(self, a: Costs, b: Costs) -> Costs:
         if len(a) == 1 or len(b) == 1:
             x, many = (a[0], b) if len(a) == 1 else (b[0], a)
             # Adding x keeps the order, but rounding may make two costs equal.
-            return self._first(x + y for y in many)
-        return self._first(sorted(x + y for x in a for y in b))
+            return self._first([x + y for y in many])
+        return self._first(sorted([x + y for x in a for y in b]))
 
     def read(self, cell: Cell) -> Costs:
         cells = cell.replace(",", " ").split() if isinstance(cell, str) else [cell]
@@ -59,8 +58,11 @@ class TopK(Semiring[Costs]):
     def sum(self, values: Iterable[Costs]) -> Costs:
         return tuple(nsmallest(self.k, (cost for value in values for cost in value)))
 
-    def _first(self, ascending: Iterable[Number]) -> Costs:
-        return tuple(islice(takewhile(math.isfinite, ascending), self.k))
+    def _first(self, ascending: Sequence[Number]) -> Costs:
+        least = ascending[: self.k]
+        if least and least[-1] == math.inf:
+            least = [cost for cost in least if cost != math.inf]
+        return tuple(least)
 
 
 class TopKDistinct(TopK):
@@ -74,5 +76,5 @@ class TopKDistinct(TopK):
     def sum(self, values: Iterable[Costs]) -> Costs:
         return tuple(nsmallest(self.k, {cost for value in values for cost in value}))
 
-    def _first(self, ascending: Iterable[Number]) -> Costs:
-        return tuple(islice(takewhile(math.isfinite, dict.fromkeys(ascending)), self.k))
+    def _first(self, ascending: Sequence[Number]) -> Costs:
+        return super()._first(list(dict.fromkeys(ascending)))
