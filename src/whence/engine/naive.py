@@ -20,7 +20,7 @@ def evaluate(
     functors: UserFunctors | None = None,
 ) -> dict[str, set[Row]]:
     """Return every relation of a program whose types are resolved, given the input facts."""
-    state = _State(program, functors or UserFunctors())
+    state = State(program, functors or UserFunctors())
     for name, rows in facts.items():
         state.relations[name].update(dict.fromkeys(rows))
     for stratum in strata(program):
@@ -28,7 +28,7 @@ def evaluate(
     return {name: set(rows) for name, rows in state.relations.items()}
 
 
-class _State(Solver):
+class State(Solver):
     """The relations so far; rows keep the order in which they were derived."""
 
     def __init__(self, program: Program, functors: UserFunctors) -> None:
