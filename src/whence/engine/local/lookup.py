@@ -34,6 +34,9 @@ def find_rows(relation: Relation, known: Mapping[int, int]) -> Ints:
     if size <= FEW:
         found = np.arange(size, dtype=np.int64)
         return _alive(relation, _filtered(relation, found, known))
+    if isinstance(relation, LiveRelation) and len(known) == relation.arity:
+        row = relation.find(np.array([[known[c] for c in range(relation.arity)]], dtype=np.int64))
+        return _alive(relation, row[row >= 0])
     column, listed = _shortest(relation, known)
     if listed.shape[0] <= SHORT or len(known) == 1:
         rest = {c: code for c, code in known.items() if c != column}
