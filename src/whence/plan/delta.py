@@ -7,11 +7,11 @@ semi-naive evaluation does. A supporting plan runs a rule from its head instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from whence.plan.compile_rule import compile_rule
-from whence.plan.nodes import Exists, Probe, RulePlan, Scan, Step, Version
+from whence.plan.nodes import Exists, Keyed, Probe, RulePlan, Scan, Step, Version
 from whence.rewrite.reorder_body import order_body
 from whence.syntax.nodes import (
     Atom,
@@ -115,16 +115,7 @@ def supporting_plan(rule: Rule, own: Collection[str], sizes: Sizes) -> RulePlan:
     It starts from rows of the head's relation followed by the limit and a number of the row; what
     comes out are the numbers of those that have one.
     """
-    args: list[Term] = []
-    equations: list[Literal] = []
-    for column, term in enumerate(rule.head.args):
-        if isinstance(term, Variable | Constant | Nil):
-            args.append(term)
-        else:
-            name = Variable(f"@head{column}")
-            args.append(name)
-            kind = getattr(term, "kind", None) or Kind.NUMBER
-            equations.append(Constraint("=", name, term, kind))
+    args, equations = _given(rule, range(len(rule.head.args)))
     source = Atom(rule.head.relation, (*args, Variable(LIMIT), Variable(NUMBER)))
     # The limit stands in the head while the plan is made, so that it is read off the source.
     head = Atom("@supported", (Variable(NUMBER), Variable(LIMIT)))
@@ -138,6 +129,43 @@ def supporting_plan(rule: Rule, own: Collection[str], sizes: Sizes) -> RulePlan:
         for step in plan.steps
     )
     return replace(plan, head=Atom("@supported", (Variable(NUMBER),)), steps=steps)
+
+
+def instances_plan(rule: Rule, keyed: Keyed, own: Mapping[str, Keyed], sizes: Sizes) -> RulePlan:
+    """Plan all instances that derive some value for a key of the head's relation.
+
+    It starts from keys followed by a number. What comes out are the number, the value, and for
+    each premise in `own` its value and its rank.
+    """
+    body = list(rule.body)
+    premises: list[Term] = []
+    for position, literal in enumerate(body):
+        if isinstance(literal, Atom) and literal.relation in own:
+            rank = Variable(f"@rank{position}")
+            premises += [literal.args[own[literal.relation].value], rank]
+            body[position] = replace(literal, args=(*literal.args, rank))
+    args, equations = _given(rule, keyed.key)
+    source = Atom(rule.head.relation, (*args, Variable(NUMBER)))
+    head = Atom("@instances", (Variable(NUMBER), rule.head.args[keyed.value], *premises))
+    whole = Rule((head,), (source, *body, *equations))
+    ordered = order_body(whole, 0, sizes)
+    return compile_rule(whole, head, ordered, {0: Version.DELTA}, source.relation)
+
+
+def _given(rule: Rule, columns: Iterable[int]) -> tuple[list[Term], list[Literal]]:
+    """Return terms that take columns of the head as given, and what they must then equal."""
+    args: list[Term] = []
+    equations: list[Literal] = []
+    for column in columns:
+        term = rule.head.args[column]
+        if isinstance(term, Variable | Constant | Nil):
+            args.append(term)
+        else:
+            name = Variable(f"@head{column}")
+            args.append(name)
+            kind = getattr(term, "kind", None) or Kind.NUMBER
+            equations.append(Constraint("=", name, term, kind))
+    return args, equations
 
 
 def counting_plan(rule: Rule, place: Place | None, sizes: Sizes) -> RulePlan:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from whence.analysis.strata import strata
 from whence.plan.keyed import recognise_keyed
 from whence.plan.nodes import Keyed
-from whence.rewrite.annotate import COLUMN
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
@@ -34,21 +33,18 @@ def best_per_key(program: Program) -> dict[str, Keyed]:
     """Return the relations of which subsumption keeps one row per key, the best.
 
     Not those with columns beside key and value: which of equally good rows stays depends on the
-    order. Nor those with floats, unless they are annotations: a NaN neither dominates nor is
-    dominated, and no annotation is one.
+    order. Nor those with floats: a NaN neither dominates nor is dominated.
     """
     found: dict[str, Keyed] = {}
     seen: set[str] = set()
-    columns = {decl.name: [a.name for a in decl.attributes] for decl in program.relations}
+    arity = {decl.name: decl.arity for decl in program.relations}
     for subsumption in program.subsumptions:
         name = subsumption.dominated.relation
         keyed = recognise_keyed(subsumption)
         if name in seen:
             found.pop(name, None)
         elif (
-            keyed is not None
-            and len(keyed.key) + 1 == len(columns[name])
-            and (keyed.kind is not Kind.FLOAT or columns[name][keyed.value] == COLUMN)
+            keyed is not None and len(keyed.key) + 1 == arity[name] and keyed.kind is not Kind.FLOAT
         ):
             found[name] = keyed
         seen.add(name)

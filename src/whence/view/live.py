@@ -6,6 +6,7 @@ import gc
 import os
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from whence.diagnostics import WhenceError
 from whence.engine.base import Limits, Observer, Stats
 from whence.engine.local.engine import MAX_THREADS, LocalEvaluation, limits_told
 from whence.engine.local.guard import Guard
-from whence.engine.local.kernels.hashing import Rows
+from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation, replace_rows
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.rules import compile_steps
@@ -22,9 +23,10 @@ from whence.engine.local.searches import Unsuited
 from whence.engine.local.values import Values
 from whence.engine.local.warm import prepare_live_kernels
 from whence.functor.user import UserFunctors
-from whence.plan.nodes import Probe, Scan, Version
+from whence.plan.nodes import Probe, Scan, Stratum, Version
 from whence.plan.pivot import pivot
 from whence.syntax.nodes import Atom, Program, Variable
+from whence.view.annotations import AnnotatedStratum
 from whence.view.base import Batch, Change, Changes, Work
 from whence.view.program import Maintained, maintained
 from whence.view.recompute import RoundSizes
@@ -77,7 +79,7 @@ class LiveView:
         self._guard.tuples = 0
         relations: dict[str, LiveRelation] = {}
         costs = {}
-        searched: dict[int, SearchedStratum] = {}
+        special: dict[int, SearchedStratum | AnnotatedStratum] = {}
         sizes = RoundSizes(evaluation.relations, self._observer)
         machine = Machine(evaluation, relations, self._guard, self._threads)
         pool = machine.pool() if self._threads > 1 else None
@@ -87,24 +89,23 @@ class LiveView:
             if search is not None:
                 read = search.relation in program.read
                 found = SearchedStratum(stratum, search, machine, read=read)
-                searched[stratum.number] = found
+                special[stratum.number] = found
                 relations[search.relation] = found.relation
                 evaluation.relations[search.relation] = found.relation
+            elif stratum.rules and not program.annotated.keys().isdisjoint(stratum.relations):
+                special[stratum.number] = self._annotated(stratum, program, machine, pool)
             else:
                 evaluation.run_stratum(stratum, self._guard, self._threads, pool, sizes)
                 ranks, along = sizes.ranks(stratum), pivot(stratum)
                 for name in stratum.relations:
-                    live = relations[name] = evaluation.live(name)
-                    live.pivot = along
-                    live.adopt(evaluation.relations[name].live_rows(), ranks[name])
-                    evaluation.relations[name] = live
+                    self._adopt(machine, name, ranks[name], along)
             costs[stratum.number] = time.perf_counter() - started
         prepare_live_kernels()  # now that the evaluation has shown whether kernels pay
         without_facts = program.without_facts()
-        strata: list[LiveStratum | SearchedStratum] = []
+        strata: list[LiveStratum | SearchedStratum | AnnotatedStratum] = []
         for stratum in without_facts.plan.strata:
-            if stratum.number in searched:
-                strata.append(searched[stratum.number])
+            if stratum.number in special:
+                strata.append(special[stratum.number])
                 continue
             grouping = program.groupings.get(stratum.relations[0])
             live_stratum = LiveStratum(stratum, program.plan.program, grouping, machine)
@@ -120,6 +121,33 @@ class LiveView:
         self.evaluation, self.relations = evaluation, relations
         self._unsettled: dict[str, Delta] = {}
         self._reclaim_at = _RECLAIM[0] * evaluation.interned + _RECLAIM[1]
+
+    def _adopt(
+        self, machine: Machine, name: str, ranks: Ints | None = None, along: int | None = None
+    ) -> None:
+        """Make an evaluated relation live."""
+        relations = machine.evaluation.relations
+        live = machine.relations[name] = machine.evaluation.live(name)
+        live.pivot = along
+        live.adopt(relations[name].live_rows(), ranks)
+        relations[name] = live
+
+    def _annotated(
+        self,
+        stratum: Stratum,
+        program: Maintained,
+        machine: Machine,
+        pool: ThreadPoolExecutor | None,
+    ) -> AnnotatedStratum:
+        """Make relations live that keep the best annotations."""
+        if not stratum.recursive:
+            evaluation, guard = machine.evaluation, self._guard
+            evaluation.run_stratum(stratum, guard, self._threads, pool, self._observer)
+        for name in stratum.relations:
+            self._adopt(machine, name)
+        found = AnnotatedStratum(stratum, program.annotated, machine)
+        found.begin()
+        return found
 
     def _fresh(self) -> None:
         """Make everything again from base facts, after a batch that failed half-way."""

@@ -10,7 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from whence.plan.build import build_plan
+from whence.plan.keyed import recognise_keyed
 from whence.plan.nodes import Keyed, Plan, Search, Stratum
+from whence.rewrite.annotate import COLUMN
 from whence.rewrite.materialise_aggregates import Grouping, materialise_aggregates
 from whence.syntax.nodes import (
     Aggregate,
@@ -39,6 +41,8 @@ class Maintained:
     """For each relation that may be given facts, the relation that holds them."""
     searches: Mapping[str, Search] = field(default_factory=dict)
     """The recursions that are kept current as searches over steps and seeds."""
+    annotated: Mapping[str, Keyed] = field(default_factory=dict)
+    """The relations that keep the best annotation of each tuple."""
 
     @property
     def read(self) -> frozenset[str]:
@@ -75,14 +79,26 @@ def maintained(program: Program, given: Collection[str], *, searching: bool = Tr
     if searching:
         found = searches_apart(apart)
         apart, searches = found.program, found.searches
-    keyed = {name: best for name, best in best_per_key(apart).items() if name not in searches}
+    annotated = _annotated(apart)
+    keyed = {n: best for n, best in best_per_key(apart).items() if n not in {*searches, *annotated}}
     while True:
         whole, groupings = materialise_aggregates(keep_all_rows(apart, keyed))
         plan = _plan(whole, base)
         unsound = _not_selected(plan, keyed)
         if not unsound:
-            return Maintained(plan, {g.relation: g for g in groupings}, base, searches)
+            return Maintained(plan, {g.relation: g for g in groupings}, base, searches, annotated)
         keyed = {name: best for name, best in keyed.items() if name not in unsound}
+
+
+def _annotated(program: Program) -> dict[str, Keyed]:
+    """Return the relations whose last column is an annotation, of which the best is kept."""
+    last = {d.name: d.attributes[-1].name for d in program.relations if d.attributes}
+    return {
+        name: keyed
+        for subsumption in program.subsumptions
+        if last.get(name := subsumption.dominated.relation) == COLUMN
+        and (keyed := recognise_keyed(subsumption)) is not None
+    }
 
 
 def _base_apart(program: Program, given: Collection[str]) -> tuple[Program, dict[str, str]]:

@@ -40,7 +40,7 @@ class Machine:
     """What the strata of a view share."""
 
     evaluation: LocalEvaluation
-    relations: Mapping[str, LiveRelation]
+    relations: dict[str, LiveRelation]
     guard: Guard
     threads: int
     _pool: ThreadPoolExecutor | None = None
@@ -332,6 +332,7 @@ class Rules:
         return {name: first.take(name) for name, count in first.count.items() if count}
 
     def _admit_sink(self, rule: Rule) -> Push:
+        """Return what takes the heads that a rule derives."""
         relation = self.relations[rule.head.relation]
 
         def sink(cand: Rows, n: int) -> None:

@@ -17,6 +17,7 @@ _HOW = {
     "dred": "dred: all that may have lost its support is taken out, then derived again",
     "counting": "counting: a tuple stays while it has derivations",
     "recompute": "recompute: the stratum is evaluated again",
+    "annotations": "annotations: a value stays while better premises, or earlier ones, derive it",
     "search": "search: what hung on a step or a seed that has changed is searched again",
 }
 
@@ -59,6 +60,8 @@ def _strategy(stratum: Stratum, view: Maintained, strategy: str) -> str:
         return "base"
     if stratum.relations[0] in view.searches:
         return "recompute" if strategy == "recompute" else "search"
+    if stratum.relations[0] in view.annotated:
+        return "recompute" if strategy == "recompute" else "annotations"
     if _why(stratum, view) is not None:
         return "recompute"
     if strategy == "counting" and stratum.recursive:
@@ -67,7 +70,10 @@ def _strategy(stratum: Stratum, view: Maintained, strategy: str) -> str:
 
 
 def _why(stratum: Stratum, view: Maintained) -> str | None:
-    if stratum.relations[0] in {*view.groupings, *view.searches} or not stratum.rules:
+    if (
+        stratum.relations[0] in {*view.groupings, *view.searches, *view.annotated}
+        or not stratum.rules
+    ):
         return None
     return why_recomputed(stratum, view.plan.program)
 
