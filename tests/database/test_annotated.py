@@ -106,14 +106,8 @@ def test_a_change_of_weight_is_a_replacement(db):
     db.subscribe("start", lambda change: told.append(change))
     db.replace("road", [("b", "c", 1)], key=("x", "y"))
     (change,) = told
-    assert (
-        change.inserted.to_pylist()
-        == [
-            {"x": "b", "y": "c", "@prov": 1.0},
-            {"x": "a", "y": "c", "@prov": 2.0},
-        ]
-        or len(change.inserted) == 2
-    )
+    came = {tuple(row.values()) for row in change.inserted.to_pylist()}
+    assert came == {("a", "c", 2.0), ("b", "c", 1.0)}
     assert db["way"].rows() == [("a", "b", 1.0), ("a", "c", 2.0), ("b", "c", 1.0)]
 
 
@@ -278,9 +272,9 @@ def test_a_failed_journal_undoes_an_annotated_commit():
     db.delete("road", [("a", "c", 4)])
     journal.broken = True
     for rows in ([("a", "b", 0.5)], [("a", "b", 7)], [("q", "r", 1)]):
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="no space"):
             db.insert("road", rows)
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="no space"):
             db.replace("road", rows, key=("x", "y"))
     assert db["way"].rows() == WAYS
     journal.broken = False
