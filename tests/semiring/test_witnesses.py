@@ -175,13 +175,13 @@ def test_a_proof_may_be_larger_as_a_tree_than_can_be_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cone, "FEW", 0)
-    # Node 3n follows from 3n + 1 and 3n + 2, and both of these from 3n + 3: 2⁵⁰ leaves as a tree.
+    # Node 11n follows from the ten after it, each of these from 11n + 11: 10¹³ leaves as a tree.
     instances: Instances = []
-    for n in range(50):
-        instances += [(3 * n, (3 * n + 1, 3 * n + 2)), (3 * n + 1, (3 * n + 3,))]
-        instances += [(3 * n + 2, (3 * n + 3,))]
-    graph = hypergraph(152, instances)
-    assert list(minimal_witnesses(graph, 0, [150, 151])) == [{150}]
+    for n in range(0, 13 * 11, 11):
+        middle = tuple(range(n + 1, n + 11))
+        instances += [(n, middle), *((node, (n + 11,)) for node in middle)]
+    graph = hypergraph(145, instances)
+    assert list(minimal_witnesses(graph, 0, [143, 144])) == [{143}]
 
 
 def test_large_flat_cones_give_what_small_ones_do() -> None:
