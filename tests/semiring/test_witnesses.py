@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from itertools import combinations, islice
-from time import perf_counter
 
 import networkx as nx
 import numpy as np
@@ -155,16 +154,17 @@ def test_the_first_of_very_many_witnesses_come_at_once() -> None:
     edges = [(x * side + y, (x + 1) * side + y) for x in range(side - 1) for y in range(side)]
     edges += [(x * side + y, x * side + y + 1) for x in range(side) for y in range(side - 1)]
     graph, leaves = paths(edges, 0)
-    began = perf_counter()
-    found = list(islice(minimal_witnesses(graph, side * side - 1, leaves), 20))
+    parts: list[None] = []
+    search = minimal_witnesses(graph, side * side - 1, leaves, check=lambda: parts.append(None))
+    found = list(islice(search, 20))
     assert len(set(found)) == 20
     assert {len(witness) for witness in found} == {2 * (side - 1)}
-    assert perf_counter() - began < 5
+    assert len(parts) < 20 * 2 * len(found[0]), "parts of the search, some for each fact of each"
 
 
 def test_a_cone_that_is_not_flat_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cone, "FEW", 0)
-    steps = 3 * cone.ROUNDS
+    steps = cone.ROUNDS + 10
     edges = [(n, n + 1) for n in range(steps)] + [(0, steps)]
     graph, leaves = paths(edges, 0)
     found = list(minimal_witnesses(graph, steps, leaves))
