@@ -59,7 +59,7 @@ CLAIMS: tuple[tuple[Law, str, Equation], ...] = (
     (Law.STABLE, "1 ⊕ a ⊕ a² ⊕ … comes to an end", lambda s, a, b, c: _powers(s, a)),
 )
 """What holds in those that claim it. With every value stable, so is every program over a finite
-instance (Abo Khamis, Ngo, Pichler, Suciu and Wang 2022, theorem 1.2)."""
+instance (Abo Khamis, Ngo, Pichler, Suciu and Wang 2022)."""
 
 TIMES: dict[Times, Callable[[float, float], float]] = {
     Times.ADD: lambda a, b: a + b,

@@ -17,7 +17,7 @@ class TopK(Semiring[Costs]):
     """Costs with repeats, as many as there are derivations of that cost, up to k in all.
 
     For k > 1 it is neither idempotent nor absorptive, but stable: of what goes round a cycle, k
-    rounds are all that can count (Mohri 2002, section 6: it is k-closed).
+    rounds are all that can count (Mohri 2002: it is k-closed).
     """
 
     column = "symbol"
