@@ -31,8 +31,8 @@ _SHARES = 8
 _WORTH_A_THREAD = 256
 """Searches for which a thread of its own pays."""
 
-_ROOM = 1 << 14
-"""Rows that a thread writes before it hands them over, at least."""
+_ROOM, _MOST_ROOM = 1 << 14, 1 << 18
+"""Rows that a thread has room for at first, and later, before it hands them over."""
 
 Numbers = NDArray[Any]
 
@@ -299,8 +299,8 @@ class Searches:
         touched, far = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
         near = np.empty(1 << m.bit_length(), dtype=np.int32)
         room = max(_ROOM, 2 * m)
-        here, there = (np.empty((room, self._width), dtype=np.int64) for _ in range(2))
-        numbers = [a.view(np.float64) if self._number is np.float64 else a for a in (here, there)]
+        here, there = self._buffers(room)
+        nc = nw = 0
         pivot, state = (np.array(c, dtype=np.int64) for c in (search.pivot, search.state))
         work = np.zeros(2, dtype=np.int64)
         while True:
@@ -345,22 +345,38 @@ class Searches:
                     self._states.rows[:m],
                     state,
                     search.keyed.value,
-                    here,
-                    numbers[0],
-                    there,
-                    numbers[1],
+                    here[0],
+                    here[1],
+                    nc,
+                    there[0],
+                    there[1],
+                    nw,
                     work,
                 )
-                with self._lock:
-                    if nc:
-                        came.append(here[:nc].copy())
-                    if nw:
-                        went.append(there[:nw].copy())
-                    self._guard.tuples += nc - nw
-                    self._guard.work += int(work[1])
-                    self.work += work
-                    work[:] = 0
-                self._guard.check()
+                if at < end:  # no room is left: hand over, and go on with more
+                    self._hand_over(here[0][:nc], there[0][:nw], came, went, work)
+                    room = min(2 * room, _MOST_ROOM + m)
+                    here, there = self._buffers(room)
+                    nc = nw = 0
+        self._hand_over(here[0][:nc], there[0][:nw], came, went, work)
+
+    def _buffers(self, room: int) -> tuple[tuple[Rows, Numbers], tuple[Rows, Numbers]]:
+        here, there = (np.empty((room, self._width), dtype=np.int64) for _ in range(2))
+        return (here, here.view(self._number)), (there, there.view(self._number))
+
+    def _hand_over(
+        self, new: Rows, gone: Rows, came: list[Rows], went: list[Rows], work: Ints
+    ) -> None:
+        with self._lock:
+            if new.shape[0]:
+                came.append(new)
+            if gone.shape[0]:
+                went.append(gone)
+            self._guard.tuples += new.shape[0] - gone.shape[0]
+            self._guard.work += int(work[1])
+            self.work += work
+            work[:] = 0
+        self._guard.check()
 
 
 def _small(size: int) -> Small:

@@ -87,19 +87,20 @@ def repair(
     column: int,
     came: Rows,
     came_value: Any,
+    nc: int,
     went: Rows,
     went_value: Any,
+    nw: int,
     work: Ints,
 ) -> tuple[int, int, int]:
-    """Repair the searches from `begin` on; return where it stopped and how many rows changed.
+    """Repair the searches from `begin` on; return where it stopped, and how many rows there are.
 
-    `gone` and `new` are the steps that have changed; their lists and `live` know already.
+    `gone` and `new` are the steps that have changed; their lists and `live` know already. Rows
+    that came and went are written behind the `nc` and `nw` that are there.
     """
     ring = near.shape[0] - 1
     size = states.shape[0]
     room = min(came.shape[0], went.shape[0])
-    nc = 0
-    nw = 0
     for p in range(begin, end):
         if room - max(nc, nw) < size:
             return p, nc, nw
