@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.committed import Committed
 from whence.diagnostics import Diagnostic, Source, Span, UsageError
+from whence.explain.base import MAX_INSTANCES, Asked
+from whence.explain.model import Fact as ProvedFact
 from whence.explaining import Explaining
 from whence.facts.schema import Column
+from whence.rewrite.read_in import AnySemiring, semiring_of
 from whence.rows import Row, table_of, tuples_of
 from whence.syntax.nodes import Program
 from whence.transaction import Moment, Transaction
@@ -68,6 +71,78 @@ class Explained(Explaining):
             for text in [given] if isinstance(given, str) else given:
                 self._suppose(supposed, sign, text, time)
         return self._committed.what_if(supposed.operations)
+
+    @property
+    def semiring(self) -> AnySemiring | None:
+        """What facts are annotated in; None where they are not."""
+        return semiring_of(self.program)
+
+    def witnesses(
+        self, fact: Asked, *, limit: int = MAX_INSTANCES
+    ) -> Iterator[tuple[ProvedFact, ...]]:
+        """Yield minimal sets of base facts from which a fact follows, one at a time.
+
+        Without any one of its facts a set does not do. Small sets come first, as a rule.
+
+        >>> from whence import Database
+        >>> db = Database()
+        >>> db.load('''
+        ... .decl edge(x: number, y: number)
+        ... .decl path(x: number, y: number)
+        ... path(x, y) :- edge(x, y).
+        ... path(x, z) :- path(x, y), edge(y, z).
+        ... edge(1, 2).  edge(2, 3).  edge(1, 3).
+        ... ''')
+        >>> for witness in db.witnesses("path(1, 3)"):
+        ...     print(*witness)
+        edge(1, 3)
+        edge(1, 2) edge(2, 3)
+        >>> db.polynomial("path(1, 3)")
+        'edge(1, 3) + edge(1, 2)·edge(2, 3)'
+        """
+        from whence.engine.local.guard import Guard
+        from whence.explain.readings import witnesses
+
+        guard = Guard(self._committed.derived.settings.limits)
+        guard.restart()
+        return witnesses(self.derivations(fact, limit=limit), guard.check)
+
+    def polynomial(self, fact: Asked, *, limit: int = MAX_INSTANCES) -> str:
+        """Return the provenance polynomial of a fact: a sum over derivations, a product in each.
+
+        A fact with infinitely many derivations has none, and is refused with a cycle of facts.
+        """
+        from whence.semiring.how import How
+
+        how = How()
+        return how.show(next(iter(self.annotations(fact, how, limit=limit).values())))
+
+    def annotations(
+        self,
+        fact: Asked,
+        semiring: str | AnySemiring | None = None,
+        *,
+        limit: int = MAX_INSTANCES,
+    ) -> dict[ProvedFact, Any]:
+        """Return the annotations of a fact, which is first, and of all it is derived from.
+
+        They are in the semiring of the database, or in one that is asked for, where base facts are
+        annotated with their names, or with one.
+        """
+        from whence.explain.readings import read_in
+        from whence.semiring.registry import make
+
+        with self._committed.reading() as derived:
+            explainer, annotated = self._explainer(derived)
+            own = semiring_of(derived.program)
+            chosen = own if semiring is None else make(semiring)
+            if chosen is None:
+                hint = 'name one, such as `db.annotations(fact, "counting")`'
+                raise UsageError(Diagnostic("W0824", "facts are not annotated", hint=hint))
+            same = own is not None and own.name == chosen.name
+            cone = explainer.derivations(fact, limit=limit)
+            values = read_in(cone, chosen, annotated(chosen) if same else None)
+            return dict(zip(cone.facts, values, strict=True))
 
     def is_given(self, fact: str) -> bool:
         """Say whether a fact is a base fact: one that was given, and can be deleted."""

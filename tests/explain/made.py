@@ -79,7 +79,7 @@ def chain(length: int) -> Derived:
 
 def degree() -> Derived:
     over = (given("a", "b"), given("a", "c"))
-    folded = Folded('3 = count : { link("a", _) }', 3, 3, over)
+    folded = Folded('count : { link("a", _) }', 3, 3, over)
     fact = Fact("degree", ("a", 3))
     return Derived(fact, PROGRAM.rules[2], 3, (("x", "a"), ("n", 3)), (over[0], folded), 1)
 

@@ -80,7 +80,7 @@ def test_all_derivations_refer_to_facts_above() -> None:
 
 def test_an_aggregate_shows_its_value_and_some_of_its_facts() -> None:
     assert str(ALL["aggregate"]).splitlines()[2:6] == [
-        '└─ 3 = count : { link("a", _) }  over 3 facts',
+        '└─ count : { link("a", _) } = 3  over 3 facts',
         '   ├─ link("a", "b")  given',
         '   ├─ link("a", "c")  given',
         "   └─ … and 1 more",
@@ -220,7 +220,7 @@ def test_json_is_flat_and_refers_by_number() -> None:
         {"kind": "fact", "fact": 1},
         {
             "kind": "aggregate",
-            "text": '3 = count : { link("a", _) }',
+            "text": 'count : { link("a", _) }',
             "value": 3,
             "size": 3,
             "over": [1, 2],

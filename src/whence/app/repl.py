@@ -10,8 +10,9 @@ from typing import Final
 from whence import session
 from whence.answers import print_facts
 from whence.database import Database
-from whence.diagnostics import Diagnostic, UsageError, WhenceError, nearest
+from whence.diagnostics import Diagnostic, UsageError, WhenceError, nearest, render
 from whence.engine.base import Limits
+from whence.facts.schema import shown_columns
 from whence.rewrite.read_in import PLAIN, read_in, semiring_of
 from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse_goal
@@ -24,6 +25,9 @@ HELP: Final = """\
 edge(1, 2).                         state a fact
 path(x, y) :- edge(x, y).           state a rule
 path(1, x)?                         ask a goal
+.why path(1, 3)                     print a proof of a fact
+.whynot path(3, 1)                  print what a fact lacks
+.whatif -edge(1, 2). +edge(1, 3).   print what a change would do; nothing changes
 .load FILE                          add a program
 .semiring NAME                      annotate facts in it (`plain`: in none)
 .list                               print the program
@@ -32,7 +36,18 @@ path(1, x)?                         ask a goal
 .quit                               leave (also Ctrl-D)
 A statement may go on over several lines; an empty line ends it."""
 
-_OWN: Final = (".load", ".semiring", ".list", ".clear", ".help", ".quit", ".exit")
+_OWN: Final = (
+    ".why",
+    ".whynot",
+    ".whatif",
+    ".load",
+    ".semiring",
+    ".list",
+    ".clear",
+    ".help",
+    ".quit",
+    ".exit",
+)
 _DIRECTIVES: Final = (
     ".decl",
     ".type",
@@ -104,6 +119,8 @@ class Repl:
 
     def _command(self, name: str, argument: str = "") -> Iterator[str]:
         match name:
+            case ".why" | ".whynot" | ".whatif":
+                yield from self._explain(name, argument)
             case ".load" if argument:
                 self.load(Path(argument))
             case ".load":
@@ -121,6 +138,37 @@ class Repl:
                 yield HELP
             case _:
                 self.ended = True
+
+    def _explain(self, name: str, argument: str) -> Iterator[str]:
+        from whence.app import explain
+        from whence.explain.text import as_text
+
+        if name == ".whatif":
+            yield from self._suppose(*explain.supposed(argument))
+        elif not argument:
+            raise UsageError(Diagnostic("W0807", f"`{name}` needs a fact, such as `path(1, 3)`"))
+        elif name == ".why":
+            yield as_text(*explain.derivation(self._database, explain.asked(argument)))
+        else:
+            yield str(self._database.why_not(explain.asked(argument)))
+
+    def _suppose(self, goes: list[str], comes: list[str]) -> Iterator[str]:
+        """Yield the changes of all relations that would change, up to some."""
+        from whence.app.explain import without_effect
+        from whence.view.written import write_change
+
+        changes = self._database.what_if(delete=goes, insert=comes)
+        yield from (render(warning) for warning in without_effect(self._database, goes, comes))
+        lines = [
+            line
+            for name, change in changes.items()
+            for line in write_change(change, shown_columns(self.program, name)).splitlines()
+        ]
+        yield from (line.decode() for line in lines[:SHOWN])
+        if len(lines) > SHOWN:
+            yield f"… and {len(lines) - SHOWN:,} more"
+        if not lines:
+            yield "nothing would change"
 
     def _read_in(self, semiring: str) -> None:
         """Begin again with the same program, annotated in another semiring."""

@@ -8,6 +8,7 @@ from whence.explain.diagram import Aggregated, Condition, Diagram, Node, Standin
 from whence.explain.outline import Show
 from whence.explain.text import harmless
 from whence.explain.words import annotation_cell
+from whence.syntax.tuples import value_text
 
 _LOOK: Final = {
     Standing.GIVEN: 'style="filled", fillcolor="#e3f4e1"',
@@ -36,8 +37,8 @@ def as_dot(diagram: Diagram, show: Show = annotation_cell) -> str:
                     look = ', fontcolor="#b00020"' if holds is False else ""
                     lines.append(f"  {beside} [label={quoted(text)}, shape=plaintext{look}];")
                     lines.append(f"  s{number} -> {beside};")
-                case Aggregated(text, _, size, over):
-                    label = f"{text}\nover {size}"
+                case Aggregated(text, value, size, over):
+                    label = f"{text} = {value_text(value)}\nover {size}"
                     lines.append(f"  {beside} [label={quoted(label)}, shape=hexagon];")
                     lines.append(f"  s{number} -> {beside};")
                     lines.extend(f"  {beside} -> f{premise};" for premise in over)

@@ -8,6 +8,7 @@ from whence.explain.diagram import Aggregated, Condition, Diagram, Standing
 from whence.explain.outline import Show
 from whence.explain.text import harmless
 from whence.explain.words import annotation_cell
+from whence.syntax.tuples import value_text
 
 _PLAIN: Final = frozenset(" ,.=_()[]!-")
 _CLASSES: Final = (
@@ -41,8 +42,9 @@ def as_mermaid(diagram: Diagram, show: Show = annotation_cell) -> str:
                     look = "failed" if holds is False else "beside"
                     lines.append(f"  {beside}({quoted(text)}):::{look}")
                     lines.append(f"  s{number} --> {beside}")
-                case Aggregated(text, _, size, over):
-                    lines.append(f"  {beside}{{{{{quoted(f'{text}, over {size}')}}}}}:::beside")
+                case Aggregated(text, value, size, over):
+                    label = quoted(f"{text} = {value_text(value)}, over {size}")
+                    lines.append(f"  {beside}{{{{{label}}}}}:::beside")
                     lines.append(f"  s{number} --> {beside}")
                     lines.extend(f"  {beside} --> f{premise}" for premise in over)
                 case _:

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from whence.explain.diagram import Aggregated, Condition, Diagram, Item, Node, Standing, Step
 from whence.explain.words import annotation_cell, bindings_text, place_text, rule_text
+from whence.syntax.tuples import value_text
 
 Tone: TypeAlias = Literal["fact", "given", "rule", "quiet", "good", "bad", "label"]
 """What a part of a line is, for those who colour it."""
@@ -137,9 +138,10 @@ class _Outline:
         tone: Tone = "given" if node.standing is Standing.GIVEN else "fact"
         if node.standing is Standing.ABSENT:
             tone = "bad"
-        if node.annotation is None:
+        shown = node.text if node.annotation is None else str(self.show(node.annotation))
+        if shown == node.text:  # a fact that is annotated with its own name says nothing more
             return ((node.text, tone),)
-        return ((node.text, tone), (f" [{self.show(node.annotation)}]", "label"))
+        return ((node.text, tone), (f" [{shown}]", "label"))
 
     # ── what is within them ──
 
@@ -166,9 +168,10 @@ class _Outline:
             case Condition(kind, text, _):
                 words = "there is such a fact" if kind == "absence" else "does not hold"
                 return _Branch(((text, "bad"), (f"  {words}", "bad")))
-            case Aggregated(text, _, size, over):
+            case Aggregated(text, value, size, over):
                 count = f"over {size:,} {'fact' if size == 1 else 'facts'}"
-                parts: tuple[Part, ...] = ((text, "fact"), (f"  {count}", "quiet"))
+                shown = f"{text} = {value_text(value)}"
+                parts: tuple[Part, ...] = ((shown, "fact"), (f"  {count}", "quiet"))
                 if not over:
                     return _Branch(parts)
                 return _Branch(parts, lambda: self._over(over, size))
@@ -202,7 +205,8 @@ def _standing(node: Node) -> tuple[Part, ...]:
         case Standing.GIVEN:
             return (("  given", "quiet"),)
         case Standing.CUT:
-            high = "" if node.height is None else f", {node.height} more steps high"
+            more = "1 more step" if node.height == 1 else f"{node.height} more steps"
+            high = "" if node.height is None else f", {more} high"
             return ((f"  … cut here{high}", "quiet"),)
         case Standing.ABSENT:
             return (("  is not there", "bad"),)

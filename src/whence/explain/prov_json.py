@@ -13,6 +13,7 @@ from whence.explain.diagram import Aggregated, Condition, Diagram, Standing, Ste
 from whence.explain.json_form import plain
 from whence.explain.outline import Show
 from whence.explain.words import annotation_cell, bindings_text, rule_text
+from whence.syntax.tuples import value_text
 
 if TYPE_CHECKING:
     from prov.model import ProvDocument
@@ -68,8 +69,8 @@ def _add_step(document: ProvDocument, number: int, step: Step, rule: str) -> Non
         match item:
             case Condition(_, text, holds):
                 about.append((_CONDITION[holds], text))
-            case Aggregated(text, _, _, _):
-                about.append(("whence:aggregate", text))
+            case Aggregated(text, value, _, _):
+                about.append(("whence:aggregate", f"{text} = {value_text(value)}"))
     made, head = f"whence:step{number}", f"whence:fact{step.head}"
     document.activity(made, other_attributes=about)
     document.wasGeneratedBy(head, made)

@@ -24,6 +24,8 @@ from whence.app.cli.repl import repl
 from whence.app.cli.run import run
 from whence.app.cli.watch import watch
 from whence.app.cli.whatif import whatif
+from whence.app.cli.why import why
+from whence.app.cli.whynot import whynot
 
 COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     run,
@@ -32,13 +34,15 @@ COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     plan,
     query,
     repl,
+    why,
+    whynot,
     whatif,
     watch,
 )
 
 app = typer.Typer(
     name="whence",
-    help="Datalog in Soufflé's syntax: evaluate, check, plan, query and watch programs.",
+    help="Datalog in Soufflé's syntax: evaluate, check, query, explain and watch programs.",
     epilog="Exit codes: 0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, "
     "4 a limit was reached, 130 interrupted.",
     no_args_is_help=True,

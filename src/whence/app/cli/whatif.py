@@ -42,6 +42,8 @@ def whatif(
         ),
     ] = None,
     format: options.Format = Form.text,
+    semiring: options.Semiring = None,
+    annotate: options.Annotate = None,
     max_memory: options.MaxMemory = None,
     timeout: options.Timeout = None,
     max_tuples: options.MaxTuples = None,
@@ -59,6 +61,7 @@ def whatif(
             raise UsageError(Diagnostic("W0822", "there is no change to suppose", hint=hint))
         from whence.app.cli.explaining import open_database
         from whence.app.cli.program import printed_relations
+        from whence.app.explain import without_effect
         from whence.engine.base import Limits
 
         with Progress(enabled=False if quiet else None) as progress:
@@ -69,6 +72,8 @@ def whatif(
                 threads=threads,
                 observer=progress,
                 quiet=quiet,
+                semiring=semiring,
+                annotate=annotate,
             )
             names = printed_relations(db.program, relation or [])
             for name in names:  # refuses relations whose changes are not told
@@ -81,21 +86,6 @@ def whatif(
             print(json.dumps(found, ensure_ascii=False, allow_nan=False))
             return
         _print(db, changes, names, quiet=quiet)
-
-
-def without_effect(db: Database, goes: list[str], comes: list[str]) -> list[Diagnostic]:
-    """Return warnings about facts that cannot go, as they were not given, or are there already."""
-    found = []
-    for fact in goes:
-        if not db.is_given(fact):
-            message = f"`{fact}` is no base fact, so it cannot go"
-            hint = "only facts that were given can go; what follows from them goes with them"
-            found.append(Diagnostic("W0960", message, hint=hint, severity="warning"))
-    for fact in comes:
-        if fact not in goes and db.is_given(fact):
-            message = f"`{fact}` is a base fact already"
-            found.append(Diagnostic("W0960", message, severity="warning"))
-    return found
 
 
 def as_data(changes: Changes, names: list[str]) -> dict[str, dict[str, object]]:
