@@ -39,6 +39,8 @@ class Compiled:
     """What facts are annotated in; None in a plain run."""
     annotations: Mapping[str, Default] = field(default_factory=dict)
     """What base facts are annotated with that come without, by relation."""
+    asked: str | AnySemiring | None = None
+    """The semiring as it was asked for: a name makes a new one each time."""
 
     @property
     def reading(self) -> Program:
@@ -132,7 +134,8 @@ def compile(
     every = keep_all or not roots or chosen is not None
     plan = build_plan(passes[-1][1], asked=None if every else roots, inputs=inputs)
     found.extend(growth_warnings(plan))
-    return Compiled(program, tuple(by_place(found)), passes, plan, goal, chosen, annotations)
+    warnings = tuple(by_place(found))
+    return Compiled(program, warnings, passes, plan, goal, chosen, annotations, semiring)
 
 
 def _check_goal(goal: Atom, program: Program) -> None:

@@ -18,7 +18,7 @@ from whence.facts.schema import arrow_schema, columns_of
 from whence.functor.user import UserFunctors
 from whence.loading import in_semiring, is_inline, other_semiring
 from whence.netting import update_of
-from whence.rewrite.read_in import AnySemiring, read_in, semiring_of
+from whence.rewrite.read_in import PLAIN, AnySemiring, made, read_in, semiring_of
 from whence.rewrite.stated import Default
 from whence.rows import Row, tuples_of
 from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, Rule, Wildcard, walk
@@ -103,6 +103,8 @@ class Derived:
             return
         if self.semiring is not None:
             raise other_semiring(str(written), str(found))
+        if written != PLAIN:
+            made(str(written))  # a folder does not name code to load
         self.semiring = str(written)
 
     def remember(self) -> Undo:

@@ -219,11 +219,12 @@ def _renewed(
     from whence.view.annotated import RenewedView
 
     rules, stated = apart_from_facts(compiled.source)
-    again = compile(
-        rules, keep_all=True, semiring=compiled.semiring, annotations=compiled.annotations
-    )
 
     def evaluated(base: Mapping[str, pa.Table]) -> Evaluation:
+        # A semiring may hold what it has seen, such as decision diagrams: each time a new one.
+        again = compile(
+            rules, keep_all=True, semiring=compiled.asked, annotations=compiled.annotations
+        )
         return evaluate(
             again, base, limits=limits, threads=threads, observer=observer, functors=functors
         )

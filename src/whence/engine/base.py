@@ -70,9 +70,15 @@ class Stats:
 class Evaluation(Protocol):
     """The relations after evaluation."""
 
-    stats: Stats
-    selected: frozenset[str]
-    """The relations that may lack rows, because only the best ones were followed."""
+    @property
+    def stats(self) -> Stats:
+        """What it cost."""
+        ...
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The relations that may lack rows, because only the best ones were followed."""
+        ...
 
     def size(self, relation: str) -> int:
         """Return the number of tuples."""

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 
 from whence.diagnostics import Diagnostic, ProgramError, UsageError, nearest, raise_errors
 from whence.semiring.base import Semiring
-from whence.semiring.registry import make
 from whence.syntax.nodes import Program, RelationDecl
 
 AnySemiring: TypeAlias = Semiring[Any]
@@ -88,7 +87,7 @@ def _chosen(program: Program, asked: str | AnySemiring | None) -> AnySemiring | 
         return None
     if asked is not None:
         # Whoever runs a program may name code to run; a program's text may not.
-        return make(asked, load_code=True)
+        return made(asked, load_code=True)
     named: dict[str, RelationDecl] = {}
     for decl in program.relations:
         if decl.provenance:
@@ -106,9 +105,16 @@ def _chosen(program: Program, asked: str | AnySemiring | None) -> AnySemiring | 
         )
     for name, decl in named.items():
         try:
-            return make(name)
+            return made(name)
         except UsageError as error:  # the program is wrong, not the command
             raise ProgramError(
                 *(replace(found, span=decl.span) for found in error.diagnostics)
             ) from None
     return None
+
+
+def made(named: str | AnySemiring, *, load_code: bool = False) -> AnySemiring:
+    """Return a semiring of that name; only with `load_code` a name may be of code to load."""
+    from whence.semiring.registry import make  # a plain run does without
+
+    return make(named, load_code=load_code)
