@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from whence.analysis.check import check as check_stated
-from whence.diagnostics import Diagnostic, UsageError, by_place, nearest, raise_errors
+from whence.diagnostics import (
+    Diagnostic,
+    ProgramError,
+    UsageError,
+    by_place,
+    nearest,
+    raise_errors,
+)
 from whence.plan.build import build_plan
 from whence.plan.growth import growth_warnings
 from whence.plan.nodes import Plan
@@ -83,7 +90,12 @@ class Compiled:
 
 def check(program: Program) -> list[Diagnostic]:
     """Return everything that is wrong with a program, and the warnings."""
-    return check_stated(state_annotations(program))
+    found = check_stated(state_annotations(program))
+    try:
+        read_in(program)
+    except ProgramError as error:  # a run that asks for another semiring may do without
+        found.extend(error.diagnostics)
+    return found
 
 
 def compile(
@@ -106,7 +118,7 @@ def compile(
     program says, which explanations rest on.
     """
     program = state_annotations(program)
-    found = check(program)
+    found = check_stated(program)
     raise_errors(found)
     program = read_in(program, semiring)
     annotations = dict(annotations or {})

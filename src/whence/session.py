@@ -189,7 +189,9 @@ def maintain(
     if compiled.semiring is not None and compiled.semiring.chain is None:
         return _renewed(compiled, inputs, limits, threads, observer, functors)
     shape = None if compiled.semiring is None else compiled.shape
-    if shape is not None:
+    if shape is None:
+        inputs = {name: _unannotated(compiled, name, table) for name, table in inputs.items()}
+    else:
         inputs = {name: shape.taken(name, table) for name, table in inputs.items()}
     live = LiveView(
         compiled.passes[-1][1],

@@ -293,6 +293,13 @@ def test_bad_annotations_can_be_skipped(roads: Path) -> None:
     assert "W0961" in ended.err
 
 
+def test_check_knows_the_semirings_that_a_program_names(roads: Path) -> None:
+    assert whence("check", roads).code == 0
+    with_text(roads, "@prov)\n.input", "@prov:tropcal)\n.input")
+    ended = whence("check", roads)
+    assert (ended.code, "W0920" in ended.err + ended.out) == (1, True)
+
+
 def test_two_named_semirings_need_a_choice(roads: Path) -> None:
     roads.write_text(roads.read_text().replace("@prov)\n.input", "@prov:fuzzy)\n.input"))
     roads.write_text(roads.read_text().replace("@prov)\nway", "@prov:tropical)\nway"))

@@ -46,8 +46,13 @@ CELLS = {
     "access": ["public", "secret", "top-secret"],
     "why": ["p1", "p2", "p3"],
     "top-2": ["1", "2", "5"],
+    "absorption": ["p1", "p2", "p3"],
+    "probability": [0.25, 0.5, 1.0],
 }
-KINDS = {"boolean": pa.int64(), "access": pa.string(), "why": pa.string(), "top-2": pa.string()}
+KINDS = {
+    "boolean": pa.int64(),
+    **dict.fromkeys(("access", "why", "top-2", "absorption"), pa.string()),
+}
 
 Pair = tuple[int, int, object]
 
@@ -118,7 +123,7 @@ def test_a_chain_is_maintained(text, history):
     follow(text, *history)
 
 
-@given(histories(["why", "top-2"]))
+@given(histories(["why", "top-2", "absorption", "probability"]))
 def test_other_semirings_are_evaluated_again(history):
     follow(PROGRAM, *history)
 
