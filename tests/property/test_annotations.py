@@ -24,6 +24,8 @@ from whence.engine.derivations import (
     annotate,
     derivations,
 )
+from whence.plan.build import build_plan
+from whence.rewrite.pipeline import run_passes
 from whence.semiring.absorption import Absorption
 from whence.semiring.base import Semiring
 from whence.semiring.boolean import Boolean
@@ -35,7 +37,6 @@ from whence.semiring.tropical import Tropical
 from whence.semiring.visits import Visits
 from whence.semiring.which import Which
 from whence.semiring.why import MinWhy, Why
-from whence.session import compile
 from whence.syntax.nodes import Program
 
 FEATURES = Features(subsumption=False, facts=True, floats=True)
@@ -100,8 +101,8 @@ class Judge:
             inputs[name] = table(program, name, rows)
             if any(cell is not None for cell in cells):
                 inputs[name] = inputs[name].append_column("@prov", [cells])
-        plan = compile(program, keep_all=True, semiring=semiring).plan
-        evaluation = evaluate_annotated(plan, inputs, semiring)
+        rewritten = run_passes(self.program, keep_all=True, derivations=True)[-1][1]
+        evaluation = evaluate_annotated(build_plan(rewritten), inputs, semiring)
         return {decl.name: annotations(evaluation, decl.name) for decl in program.relations}
 
 
