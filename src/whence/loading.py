@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from whence import session
 from whence.diagnostics import Diagnostic, UsageError
+from whence.facts.annotations import completed
 from whence.facts.directives import load_inputs
 from whence.facts.schema import columns_of
 from whence.rewrite.read_in import PLAIN, AnySemiring, read_in, semiring_of
 from whence.rewrite.stated import Default
-from whence.rows import annotated, one_text
+from whence.rows import one_text
 from whence.syntax.nodes import Program
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def fitting(
     inputs = load_inputs(replace(whole, directives=second.directives), Path(facts))
     for name, table in inputs.items():
         columns = columns_of(whole, name, annotations.get(name))
-        table = annotated(name, table, columns) if columns else table
+        table = completed(name, table, columns) if columns else table
         read[name] = one_text(name, table, columns)
     return read
 

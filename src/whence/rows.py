@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.facts.annotations import as_cell, with_cells
+from whence.facts.annotations import completed
 from whence.facts.records import NotARecord, canonical_record, record_text
 from whence.facts.schema import Column, arrow_schema, is_sound, truths, values_are_sound
 from whence.facts.tables import plain_strings
-from whence.semiring.base import Cell, Semiring
-from whence.syntax.nodes import Constant, Kind
-from whence.syntax.printer import print_constant
+from whence.syntax.nodes import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +39,7 @@ def as_table(
         if not columns:
             return truths(table.num_rows)
         if columns[-1].semiring is not None:
-            table = annotated(relation, table, columns) if comes else table
+            table = completed(relation, table, columns) if comes else table
         elif table.schema == schema:  # as tuples come, one by one: the rest would cost more
             return _checked(relation, table, columns)
         if table.num_columns != len(columns):
@@ -53,49 +51,6 @@ def as_table(
         return _checked(relation, plain_strings(table), columns)
     except (pa.ArrowException, OverflowError, UnicodeError) as e:
         raise _wrong(relation, str(e).splitlines()[0].lower()) from None
-
-
-def annotated(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
-    """Return facts with annotations for those that come without: the default, or their own."""
-    import pyarrow as pa
-
-    *others, last = columns
-    if last.semiring is not None and table.num_columns == len(others):
-        table = table.append_column(last.name, pa.nulls(table.num_rows))
-    if last.semiring is None or table.num_columns != len(columns):
-        return table
-    names = table.column_names
-    place = names.index(last.name) if last.name in names else len(others)
-    cells = table.column(place)
-    if not cells.null_count:
-        return table
-    plain = table.drop_columns([names[place]])
-    if {c.name for c in others} == set(plain.column_names):
-        plain = plain.select([c.name for c in others])
-    filled = with_cells(
-        relation, plain.append_column(last.name, cells), len(others), last.semiring, last.default
-    )
-    cells = filled.column(len(others))
-    if cells.null_count:
-        rows = tuples_of(plain) or [()] * table.num_rows
-        found = [
-            own_annotation(relation, others, row, last.semiring) if cell is None else cell
-            for row, cell in zip(rows, cells.to_pylist(), strict=True)
-        ]
-        cells = pa.chunked_array([pa.array(found, cells.type)])
-    return filled.set_column(len(others), last.name, cells)
-
-
-def own_annotation(
-    relation: str, columns: Sequence[Column], row: Row, semiring: Semiring[Any]
-) -> Cell:
-    """Return what a fact without annotation is annotated with: its name, or that it is there."""
-    values = [
-        str(value) if c.kind is Kind.RECORD else print_constant(Constant(value, c.kind))
-        for value, c in zip(row, columns, strict=True)
-    ]
-    named = semiring.variable(f"{relation}({', '.join(values)})")
-    return as_cell(semiring.show(named), semiring)
 
 
 def _checked(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.Table:

@@ -175,6 +175,37 @@ def test_facts_of_the_text_can_be_deleted():
         assert db["way"].rows() == []
 
 
+@pytest.mark.parametrize(
+    ("semiring", "own"),
+    [
+        ("tropical", 0.0),
+        ("counting", 1),
+        ("probability", 1.0),
+        ("top-2", "0"),
+        ("why", '{k([1, "x"], "b")}'),
+        ("how", 'k([1, "x"], "b")'),
+        ("absorption", 'k([1, "x"], "b")'),
+    ],
+)
+def test_a_fact_without_annotation_has_its_own_and_goes_with_it(semiring, own):
+    text = """
+    .type P = [n: number, s: symbol]
+    .decl k(p: P, s: symbol, @prov)
+    .decl r(s: symbol, @prov)
+    r(s) :- k(_, s).
+    """
+    stated = Database(semiring=semiring)
+    stated.load(text + 'k([1, "x"], "b").')
+    inserted = Database(semiring=semiring)
+    inserted.load(text)
+    inserted.insert("k", [((1, "x"), "b")])
+    for db in (stated, inserted):
+        assert db["r"].rows() == [("b", own)]
+        db.insert("k", [((2, "x"), "c")])
+        db.delete("k", [((1, "x"), "b", own), ((7, "x"), "b", own)])
+        assert [row[0] for row in db["r"].rows()] == ["c"]
+
+
 def test_facts_are_read_from_files(tmp_path: Path):
     (tmp_path / "road.facts").write_text("a\tb\t1\nb\tc\n")
     db = Database(annotations={"road": 3})

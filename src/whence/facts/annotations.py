@@ -6,16 +6,18 @@ the other relations carry no column. What people give and see is the same in eit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.facts.schema import arrow_type, truths
+from whence.facts.records import canonical_record
+from whence.facts.schema import Column, arrow_type, truths
 from whence.rewrite.annotate import COLUMN
 from whence.rewrite.stated import Default
 from whence.semiring.base import Cell, Chain, Semiring
 from whence.syntax.nodes import Kind, Program
+from whence.syntax.tuples import value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +115,56 @@ def with_cells(
         ]
         return _replaced(table, pa.chunked_array([pa.array(found, kind)]))
     return _replaced(table, cells.fill_null(_default(relation, semiring, default)))
+
+
+def completed(relation: str, table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Return facts with annotations for those that come without: the default, or their own.
+
+    Columns may be found by their names; the annotations come last afterwards.
+    """
+    import pyarrow as pa
+
+    *others, last = columns
+    if last.semiring is None or not 0 <= len(columns) - table.num_columns <= 1:
+        return table
+    if table.num_columns == len(others):
+        table = _with(table, pa.chunked_array([pa.nulls(table.num_rows)]))
+    names = table.column_names
+    place = names.index(last.name) if last.name in names else len(others)
+    cells = table.column(place)
+    if not cells.null_count:
+        return table
+    plain = table.select([i for i in range(len(columns)) if i != place])
+    if {c.name for c in others} == set(plain.column_names):
+        plain = plain.select([c.name for c in others])
+    known = _with(plain, cells)
+    filled = with_cells(relation, known, len(others), last.semiring, last.default)
+    cells = filled.column(len(others))
+    if not cells.null_count:
+        return filled
+    rows = zip(*(c.to_pylist() for c in filled.columns), strict=True)
+    found = [
+        _own(relation, others, row, last.semiring) if cell is None else cell for *row, cell in rows
+    ]
+    return _replaced(filled, pa.chunked_array([pa.array(found, cells.type)]))
+
+
+def _own(
+    relation: str, columns: Sequence[Column], row: Sequence[Cell], semiring: Semiring[Any]
+) -> Cell:
+    """Return what a fact without annotation is annotated with: its name, or that it is there."""
+    texts = [
+        canonical_record(str(value), column.type, column.records, _text)
+        if column.kind is Kind.RECORD and column.records is not None
+        else value_text(value)
+        for value, column in zip(row, columns, strict=True)
+    ]
+    named = semiring.variable(f"{relation}({', '.join(texts)})")
+    return as_cell(semiring.show(named), semiring)
+
+
+def _text(value: Cell, kind: Kind) -> str:
+    return value_text(value)
 
 
 def _default(relation: str, semiring: Semiring[Any], cell: object) -> Cell:

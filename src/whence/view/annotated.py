@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.engine.base import Evaluation
-from whence.facts.annotations import Shape, as_numbers, cell_type
+from whence.facts.annotations import Shape, as_numbers, completed
 from whence.facts.schema import Column, arrow_schema, columns_of, shown_columns, truths
 from whence.view.base import Batch, Change, Changes, Update, View, Work
 
@@ -186,15 +186,10 @@ class RenewedView:
         return {} if table is None else dict.fromkeys(tuples(self._filled(relation, table)))
 
     def _filled(self, relation: str, table: pa.Table) -> pa.Table:
-        """Return facts as wide as the relation's facts are."""
-        import pyarrow as pa
-
-        decl = self.shape.program.relation(relation)
+        """Return facts as people give them, with annotations where they are declared."""
+        columns = columns_of(self.shape.program, relation, self.shape.defaults.get(relation))
         table = self.shape.given(relation, table)
-        if decl.provenance is None or table.num_columns > decl.arity:
-            return table
-        missing = pa.nulls(table.num_rows, cell_type(self.shape.semiring))
-        return pa.table([*table.columns, missing], names=[*map(str, range(decl.arity + 1))])
+        return completed(relation, table, columns) if columns else table
 
     def _table(self, relation: str, rows: Rows) -> pa.Table:
         return table_of(columns_of(self.shape.program, relation), rows)
