@@ -120,8 +120,8 @@ class Committed:
             undo = self.derived.remember()
             self.derived.load(joined(self.derived.program, program), facts)
             tables = {f"+{name}": table for name, table in facts.items()}
-            header: dict[str, object] = {"kind": "load", "program": str(program)}
-            self._record(Record({**header, **self._semiring()}, tables), undo)
+            header = {"kind": "load", "program": str(program), **self._semiring()}
+            self._record(Record(header, tables), undo)
             self._columns.clear()
             self._adopted.clear()
 
@@ -202,7 +202,6 @@ class Committed:
             return Record(header, tables)
 
     def _semiring(self) -> dict[str, object]:
-        """Return what records say of annotations, where there are some."""
         found = in_semiring(self.derived.program)
         return {} if found is None else {"semiring": found}
 

@@ -23,7 +23,7 @@ from whence.engine.base import Limits, Observer, Stats
 from whence.explained import Explained
 from whence.facts.schema import Column
 from whence.loading import fitting, is_inline
-from whence.rewrite.read_in import AnySemiring
+from whence.rewrite.read_in import AnySemiring, semiring_of
 from whence.rewrite.stated import Default
 from whence.subscription import Callback, Subscription
 from whence.syntax.nodes import Program
@@ -284,6 +284,11 @@ class Database(Explained):
     def note(self) -> object:
         """The note of the last transaction that had one."""
         return self._committed.note
+
+    @property
+    def semiring(self) -> AnySemiring | None:
+        """What facts are annotated in, None where they are not."""
+        return semiring_of(self.program)
 
     def __getitem__(self, relation: str) -> Table:
         self._columns(relation)

@@ -40,6 +40,8 @@ def codes(error: pytest.ExceptionInfo[DataError] | pytest.ExceptionInfo[UsageErr
 def test_rows_go_in_and_come_out_with_annotations(db):
     assert db["way"].rows() == WAYS
     assert db["start"].rows() == [("a",), ("b",)]
+    assert db.semiring is not None
+    assert db.semiring.name == "tropical"
     assert db["way"].to_arrow().column_names == ["x", "y", "@prov"]
     assert db["way"].to_pandas().columns.tolist() == ["x", "y", "@prov"]
 
