@@ -10,8 +10,10 @@ import pytest
 
 from view.knobs import turned
 from whence import session
+from whence.engine.local.searches import Searches
 from whence.view.base import Update
 from whence.view.live import LiveView
+from whence.view.searched import SearchedRelation
 
 PROGRAMS = {
     "closure": """
@@ -42,7 +44,14 @@ odd(x, z) :- even(x, y), edge(y, z).
 cost(x, y, 1 + (x + y) % 3) :- edge(x, y).
 .decl way(x: number, y: number, c: number)
 way(x, y, c) :- cost(x, y, c).
-way(x, z, c + d) :- way(x, y, c), cost(y, z, d).
+way(x, z, c + d) :- way(x, y, c), cost(y, z, d), edge(y, z).
+way(x, y, c) <= way(x, y, d) :- d <= c.
+""",
+    "search": """
+.decl edge(x: number, y: number)
+.decl way(x: number, y: number, c: number)
+way(x, y, (x + y) % 3) :- edge(x, y).
+way(x, z, c + (y + z) % 3) :- way(x, y, c), edge(y, z).
 way(x, y, c) <= way(x, y, d) :- d <= c.
 """,
 }
@@ -62,6 +71,9 @@ def edges(pairs: list[tuple[int, int]]) -> pa.Table:
 def check(view: LiveView) -> None:
     view._settle()
     for relation in view.relations.values():
+        if isinstance(relation, SearchedRelation):
+            check_searches(relation.searches)
+            continue
         size, k = relation.size, relation.arity
         dead, ranks = relation.dead[:size] != 0, relation.rows[:size, k]
         assert np.array_equal(dead, relation.was[:size] != 0), "a transaction is left open"
@@ -94,6 +106,31 @@ def check(view: LiveView) -> None:
             if len(ids):
                 heads = rules.heads(name, ids, ranked=True)
                 assert rules.supported(name, heads).all(), "a tuple has no support of lower rank"
+
+
+def check_searches(searches: Searches) -> None:
+    """Each value is what its parent gives, and parents lead to a seed, never round."""
+    reached = 0
+    for p in range(searches._pivots.size):
+        value, parent = searches._value[p], searches._parent[p]
+        for state in np.flatnonzero(parent[: searches._states.size]):
+            reached += 1
+            seen, at = {int(state)}, int(state)
+            while parent[at] > 0:
+                step = parent[at] - 1
+                assert searches._steps.live[step], "a value hangs on a step that is gone"
+                assert searches._dst[step] == at
+                before = int(searches._src[step])
+                assert value[at] == value[before] + searches._weight[step]
+                assert before not in seen, "values hold each other up"
+                seen.add(before)
+                at = before
+            seed = -parent[at] - 1
+            assert parent[at] != 0, "a value hangs on a state that is not reached"
+            assert searches._seeds.live[seed], "a value hangs on a seed that is gone"
+            assert (searches._seed_pivot[seed], searches._seed_state[seed]) == (p, at)
+            assert searches._seed_value[seed] == value[at]
+    assert searches.alive == reached
 
 
 @pytest.mark.parametrize("strategy", ["ranked", "dred", "recompute", "auto"])

@@ -91,7 +91,10 @@ class Fixpoint:
         for plan in self._plan.once:
             self._run_rule(self._compile(plan, self._scope, distinct=self._is_distinct(plan)))
         for relation in self._relations:
-            relation.restart() if self._plan.recursive else relation.settle()
+            if self._plan.recursive or self._plan.dominations:
+                relation.restart()
+            else:
+                relation.settle()
         self._dominate()
         report(sum(r.size for r in self._relations))
         if self._plan.recursive and not self._searched():
