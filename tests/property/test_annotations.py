@@ -31,6 +31,7 @@ from whence.semiring.base import Semiring
 from whence.semiring.boolean import Boolean
 from whence.semiring.counting import Counting, CountingInf
 from whence.semiring.how import How
+from whence.semiring.lukasiewicz import Lukasiewicz
 from whence.semiring.product import Product
 from whence.semiring.topk import TopK, TopKDistinct
 from whence.semiring.tropical import Tropical
@@ -54,6 +55,7 @@ EVERY: tuple[Callable[[], Semiring[Any]], ...] = (
     partial(TopKDistinct, 2),
     Visits,
     lambda: Product(Tropical(), Visits()),
+    Lukasiewicz,
 )
 Annotated = dict[tuple[object, ...], Any]
 
@@ -78,6 +80,8 @@ class Judge:
         if type(semiring).variable is not Semiring.variable:
             return None
         number = sum(map(ord, repr(fact))) * self.seed % 4 if self.seed else 1
+        if semiring.name == "lukasiewicz":
+            return (3 + number % 2) / 4 if number else 0.25
         number = min(number, 1) if semiring.name == "boolean" else number
         return f"{number} {3 - number}" if isinstance(semiring, Product) else number
 
