@@ -16,12 +16,13 @@ from whence.explain.model import (
     Cut,
     Derived,
     Fact,
+    Failed,
     Folded,
     Given,
-    Holds,
     Premise,
     Proof,
     Value,
+    WhyNot,
 )
 from whence.functor import AGGREGATES, COMPARISONS, FUNCTORS, NEGATED
 from whence.syntax.nodes import (
@@ -483,3 +484,113 @@ def check_cone(cone: Cone, state: State, fact: Fact) -> None:
     assert len(cone.facts) == len(reached)
     assert sorted(map(repr, found)) == sorted(map(repr, needed))
     assert all(given == state.is_base(f) for f, given in zip(cone.facts, cone.base, strict=True))
+
+
+# ── absences ──
+
+
+def check_why_not(answer: WhyNot, state: State) -> None:
+    """Check that what is said to hold holds, that what is missing is, and that no fewer could be."""
+    assert answer.fact.row not in state.relations[answer.fact.relation]
+    assert answer.failed or answer.reasons
+    for failed in answer.failed:
+        rule = state.program.rules[failed.number - 1]
+        assert rule == failed.rule
+        assert failed.missing
+        assert any(
+            _fails_so(failed, answer.fact, head, body, state)
+            for head in rule.heads
+            if head.relation == answer.fact.relation
+            for body in alternatives(rule.body)
+        ), f"{failed} is no instance of rule {failed.number} that fails in this way"
+        for missing in failed.missing:
+            if missing.why is not None:
+                assert missing.why.fact.relation == missing.relation
+                assert missing.why.fact.row == missing.pattern
+                check_why_not(missing.why, state)
+
+
+def _fails_so(
+    failed: Failed, fact: Fact, head: Atom, body: tuple[Literal, ...], state: State
+) -> bool:
+    """Whether this alternative of a rule fails for this fact in the way that is told."""
+    equations = [
+        Constraint("=", arg, _as_term(value))
+        for arg, value in zip(head.args, fact.row, strict=True)
+        if not isinstance(arg, Variable | Constant | Nil)
+    ]
+    literals = (*body, *equations)
+    world = world_of(state, head, literals)
+    env: Env = dict(failed.bindings)
+    for arg, value in zip(head.args, fact.row, strict=True):
+        if isinstance(arg, Variable) and not equal(env.get(arg.name, value), value):
+            return False
+        if isinstance(arg, Constant | Nil) and not equal(world.value(arg, env), value):
+            return False
+    holds, missing, waiting = 0, [], 0
+    for literal in literals:
+        if isinstance(literal, Truth) and literal.value:
+            continue
+        try:
+            found = world.holds(literal, env)
+        except Unknown:
+            waiting += 1
+            continue
+        if not found:
+            missing.append(_missed(world, literal, env))
+        elif literal in body:
+            holds += 1
+    told = [
+        (m.kind, m.relation, m.pattern) if m.kind != "constraint" else (m.kind, None, ())
+        for m in failed.missing
+    ]
+    return (
+        holds == len(failed.holds)
+        and sorted(map(repr, missing)) == sorted(map(repr, told))
+        and waiting >= len(failed.open)
+    )
+
+
+def _missed(world: World, literal: Literal, env: Env) -> tuple[str, str | None, Row]:
+    match literal:
+        case Atom(relation=relation):
+            return "fact", relation, tuple(_pattern(world, literal, env))
+        case Negation(literal=Atom(relation=relation) as atom):
+            return "negation", relation, tuple(_pattern(world, atom, env))
+        case _:
+            return "constraint", None, ()
+
+
+def _as_term(value: Value) -> Term:
+    match value:
+        case None:
+            return Nil()
+        case tuple():
+            return Record(tuple(map(_as_term, value)))
+        case float():
+            return Constant(value, Kind.FLOAT)
+        case str():
+            return Constant(value, Kind.SYMBOL)
+        case _:
+            return Constant(value, None)
+
+
+def fewest_missing(state: State, number: int, fact: Fact, domain: Iterable[Value]) -> float:
+    """The fewest literals of a rule that fail, over all values of its variables in the domain."""
+    rule, values, best = state.program.rules[number - 1], list(domain), inf
+    for head, body in product(rule.heads, alternatives(rule.body)):
+        if head.relation != fact.relation:
+            continue
+        world = world_of(state, head, body)
+        free = sorted(world.scope)
+        for chosen in product(values, repeat=len(free)):
+            env = dict(zip(free, chosen, strict=True))
+            try:
+                if all(
+                    equal(world.value(arg, env), value)
+                    for arg, value in zip(head.args, fact.row, strict=True)
+                ):
+                    best = min(best, sum(not world.holds(literal, env) for literal in body))
+            except (Unknown, NoValue, KeyError, TypeError):
+                continue  # a value of another type
+    return best
