@@ -87,3 +87,17 @@ def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(kernels, "_writable", lambda folder: False)
     assert kernels.cache_folder().parent == tmp_path
+
+
+def test_kernels_that_are_imported_later_are_compiled_too() -> None:
+    code = (
+        "import sys\n"
+        "from whence.engine.local.warm import prepare_kernels\n"
+        "name = 'whence.engine.local.kernels.repair'\n"
+        "assert name not in sys.modules\n"
+        "prepare_kernels()\n"
+        "from whence.engine.local.kernels.repair import repair\n"
+        "print(repair.compiled is not None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

@@ -13,7 +13,9 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
+import pkgutil
 import shutil
 import tempfile
 import threading
@@ -71,6 +73,9 @@ def compile_kernels() -> None:
             return
         import numba
 
+        # A kernel whose module is imported later would stay interpreted.
+        for module in pkgutil.iter_modules([str(Path(__file__).parent / "kernels")]):
+            importlib.import_module(f"whence.engine.local.kernels.{module.name}")
         before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
         _set_cache(numba, str(cache_folder()))
         helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
