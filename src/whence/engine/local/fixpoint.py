@@ -172,8 +172,7 @@ class Fixpoint:
             dominator.bury()
 
     def _compile(self, plan: RulePlan, scope: Scope, *, distinct: bool = False) -> _Rule:
-        name = plan.head.relation
-        relation = scope.relations[name]
+        relation = self._scope.relations[plan.head.relation]
         add = relation.append if distinct else relation.insert
         serial = compile_plan(plan, scope, self._chunks[0], self._sink(add))
         shareable = not any(map(self._probes_changing_rows, plan.steps))

@@ -31,5 +31,6 @@ def project_product(
         x = numbers[i, factors[0]]
         for f in range(1, factors.shape[0]):
             x = combined(way, x, numbers[i, factors[f]])
-        x = x + 0  # one zero and one NaN, as everywhere
-        out_numbers[i, column] = x if x == x else np.nan
+        out_numbers[i, column] = x + 0  # there is one zero, and one NaN
+        if x != x:
+            out_numbers[i, column] = np.nan
