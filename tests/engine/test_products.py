@@ -18,8 +18,12 @@ NUMBERS = [0, -1, 3, (1 << 62), -(1 << 63)]
 
 @pytest.mark.parametrize("term", TERMS)
 @pytest.mark.parametrize(("kind", "values"), [("float", FLOATS), ("number", NUMBERS)])
-def test_products_are_those_of_the_functors(term: str, kind: str, values: list[float]) -> None:
+@pytest.mark.parametrize("more", [0, 3000])  # interpreted kernels, and compiled ones
+def test_products_are_those_of_the_functors(
+    term: str, kind: str, values: list[float], more: int
+) -> None:
     rows = [(a, b, c) for a in values for b in values for c in values]
+    rows += [(type(values[0])(i), values[2], values[0]) for i in range(more)]
     program = session.parse(DECLS.format(k=kind) + f"p(a, {term}) :- e(a, b, c).")
     columns = [list(column) for column in zip(*rows, strict=True)]
     table = pa.table(dict(zip("abc", columns, strict=True)))
