@@ -162,3 +162,10 @@ def check_view(case: Case, name: str, seed: int, data: st.DataObject) -> None:
 @given(cases(replace(FEATURES, facts=False)), st.sampled_from(sorted(CELLS)), st.data())
 def test_views_of_chains_agree_with_evaluation(case: Case, name: str, data: st.DataObject) -> None:
     check_view(case, name, data.draw(st.integers(0, 31)), data)
+
+
+@pytest.mark.slow
+@long
+@given(cases(replace(FEATURES, facts=False)), st.sampled_from(sorted(CELLS)), st.data())
+def test_views_of_chains_agree_on_many_programs(case: Case, name: str, data: st.DataObject) -> None:
+    check_view(case, name, data.draw(st.integers(0, 31)), data)
