@@ -17,24 +17,20 @@ from whence.rewrite.normalise import normalise, normalise_rule
 from whence.rewrite.resolve_types import resolve_types
 from whence.rewrite.scope_aggregates import scope_rule
 from whence.rewrite.stated import state_annotations
-from whence.rewrite.terms import transform
 from whence.syntax.nodes import (
     Aggregate,
     Atom,
     Constant,
     Constraint,
-    Counter,
     Literal,
     Negation,
     Nil,
     Program,
     Rule,
     Subsumption,
-    Term,
     Truth,
     UserCall,
     Variable,
-    Wildcard,
     walk,
 )
 
@@ -170,7 +166,7 @@ def _numbers_kept(
 
 def _is_fact(rule: Rule) -> bool:
     """Say whether the rule states a fact, whatever else is in the database."""
-    computed = (Aggregate, UserCall, Counter)
+    computed = (Aggregate, UserCall)
     return rule.is_fact and not any(
         isinstance(node, computed) for arg in rule.head.args for node in walk(arg)
     )
@@ -182,8 +178,7 @@ def head_rules(number: int, source: Rule, rule: Rule) -> list[HeadRule]:
     made = []
     for flat in normalise_rule(rule):
         scoped = _with_witnesses(flat)
-        head, *body = (transform(o, _without_counter) for o in (scoped.head, *scoped.body))
-        assert isinstance(head, Atom)
+        head = scoped.head
         slots: list[str] = []
         equations: list[Literal] = []
         for place, arg in enumerate(head.args):
@@ -192,7 +187,7 @@ def head_rules(number: int, source: Rule, rule: Rule) -> list[HeadRule]:
                 continue
             slots.append(f"@{place}")
             equations.append(Constraint("=", Variable(f"@{place}"), arg, span=arg.span))
-        whole = (*equations, *named_wildcards(tuple(body)))
+        whole = (*equations, *named_wildcards(scoped.body))
         whole = tuple(o for o in whole if not (isinstance(o, Truth) and o.value))
         scope = names_of(head, *whole) | frozenset(slots)
         atoms = tuple(o for o in whole if isinstance(o, Atom))
@@ -200,11 +195,6 @@ def head_rules(number: int, source: Rule, rule: Rule) -> list[HeadRule]:
             HeadRule(number, source, head.relation, tuple(slots), whole, scope, atoms, names)
         )
     return made
-
-
-def _without_counter(node: Term | Literal) -> Term | Literal:
-    """Put a wildcard for `$`: any number may have been the one it gave."""
-    return Wildcard(span=node.span) if isinstance(node, Counter) else node
 
 
 def _with_witnesses(rule: Rule) -> Rule:

@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import dataclass
 
 from whence.analysis.traverse import has_aggregate
-from whence.diagnostics import Diagnostic, LimitError
 from whence.engine.solver import Bindings, Body, Names, Row, Solver, is_known, is_ready, same
 from whence.explain.lookup import Tuples
 from whence.explain.model import Fact, Value
@@ -35,10 +34,6 @@ _LATE = 1e6
 
 class Exhausted(Exception):
     """A search has looked at as many tuples as it may."""
-
-
-class Unready(Exception):
-    """No literal of a body can be satisfied: the rule numbers things by `$`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +90,9 @@ class Search(Solver):
 
     def instances_of(self, rule: HeadRule, row: Row) -> Iterator[Instance]:
         """Yield the instances of a rule whose head is the row."""
-        try:
-            for found in self.solve(rule.body, rule.given(row), rule.scope):
-                premises = tuple([self.fact(atom, found, rule.scope) for atom in rule.atoms])
-                yield Instance(rule, found, premises)
-        except Unready:
-            raise counted(rule) from None
+        for found in self.solve(rule.body, rule.given(row), rule.scope):
+            premises = tuple([self.fact(atom, found, rule.scope) for atom in rule.atoms])
+            yield Instance(rule, found, premises)
 
     def fact(self, atom: Atom, found: Bindings, scope: Names) -> Fact:
         """Return the fact that an atom is under bindings of all its variables."""
@@ -138,8 +130,7 @@ class Search(Solver):
                 cost = _LATE
             if cost < least:
                 best, least = place, cost
-        if best < 0:
-            raise Unready
+        assert best >= 0, "the rule is not safe"
         return best
 
     def satisfy(self, literal: Literal, given: Bindings, scope: Names) -> Iterator[Bindings]:
@@ -244,15 +235,3 @@ class Search(Solver):
         shape = _Shape(tuple(values), tuple(names), tuple(others))
         self._shapes[id(atom)] = atom, shape  # with the atom: its id is its own while it lives
         return shape
-
-
-def counted(rule: HeadRule) -> LimitError:
-    """Return the error that says that a rule's instances cannot be found again."""
-    return LimitError(
-        Diagnostic(
-            "W0957",
-            "this rule computes with `$`, so its instances cannot be found again",
-            rule.source.span,
-            hint="numbers that `$` gives are explained where they stand alone: `a($, x) :- b(x).`",
-        )
-    )

@@ -2,21 +2,24 @@
 
 For every rule, ever larger sets of its literals are left out, until the rest holds: what was left
 out is then missing. So the first that is found lacks as few premises as any. Of those the ones that
-lack different literals come first, in the order of the body, then others with other values.
+lack different literals come first, in the order of the body, then others with other values. Only
+where there are none come instances that would derive another fact, by an argument that is computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations, islice, zip_longest
+from itertools import chain, combinations, groupby, islice, zip_longest
+from sys import maxsize
+from typing import TypeAlias
 
 from whence.analysis.traverse import level, level_names
 from whence.engine.solver import Bindings, Body, Names, is_ready, names_of
 from whence.explain.model import Fact, Failed, Missing, Value, WhyNot
 from whence.explain.premises import is_of_head, literal_text, pattern_of
 from whence.explain.rules import HeadRule
-from whence.explain.search import Exhausted, Search, Unready
+from whence.explain.search import Exhausted, Search
 from whence.syntax.nodes import Aggregate, Atom, Constraint, Literal, Negation
 from whence.syntax.printer import print_literal
 from whence.syntax.tuples import value_text
@@ -26,6 +29,15 @@ _SETS = 10_000
 
 _SHARE = 8
 """Each set may take so small a part of the tuples that a rule may look at."""
+
+
+_Found: TypeAlias = list[tuple[Failed, list[Fact | None]]]
+"""Failed instances, each with the facts that it lacks where they are known."""
+
+_Cost: TypeAlias = tuple[bool, int]
+"""Whether an instance would derive another fact, and how many literals it lacks."""
+
+_NONE: tuple[_Cost, list[_Found]] = (True, maxsize), []
 
 
 @dataclass(slots=True)
@@ -62,13 +74,12 @@ def _why_not(asking: _Asking, fact: Fact, depth: int) -> WhyNot:
     elif asking.search.tuples.has_base(fact.relation):
         reasons.append("it was not given")
     asking.above.add(fact)
-    for rule in rules:
-        try:
-            found = _failures(asking, rule, fact, reasons)
-        except Unready:
-            reasons.append(f"rule {rule.number} computes with `$`, so its instances are not known")
-            continue
-        failed += [_gone_into(asking, failure, facts, depth) for failure, facts in found]
+    for _, alternatives in groupby(rules, lambda rule: rule.number):
+        found = [_failures(asking, rule, fact, reasons) for rule in alternatives]
+        nearest = min(cost for cost, _ in found)
+        by_set = [lacking for cost, sets in found if cost == nearest for lacking in sets]
+        for failure, facts in _in_turn(by_set, asking.nearest):
+            failed.append(_gone_into(asking, failure, facts, depth))
     asking.above.discard(fact)
     return WhyNot(fact, tuple(failed), tuple(dict.fromkeys(reasons)))
 
@@ -93,46 +104,54 @@ def _gone_into(
 
 def _failures(
     asking: _Asking, rule: HeadRule, fact: Fact, reasons: list[str]
-) -> list[tuple[Failed, list[Fact | None]]]:
-    """Return the instances of a rule that lack the fewest literals, and the facts they lack."""
+) -> tuple[_Cost, list[_Found]]:
+    """Return the instances that lack the fewest literals, by the set of literals they lack.
+
+    That the head is another fact counts for more than any literal of the body.
+    """
     given, body = _from_head(asking.search, rule, fact)
     if given is None:
         reasons.append(f"rule {rule.number} derives other facts: {print_literal(_head(rule))}")
-        return []
+        return _NONE
     try:
         whole = asking.search.limited(asking.limit)
         if any(True for _ in whole.solve(body, given, rule.scope)):
             reasons.append(f"rule {rule.number} derives it, but {_dropped(asking.search, fact)}")
-            return []
+            return _NONE
     except Exhausted:
         pass
-    sets = 0
-    spent = 0
-    for size in range(1, len(body) + 1):
-        by_set: list[list[tuple[Failed, list[Fact | None]]]] = []
-        for places in combinations(range(len(body)), size):
-            sets += 1
-            if sets > _SETS or spent > asking.limit:
-                reasons.append(f"the search of rule {rule.number} was cut short")
-                return _in_turn(by_set, asking.nearest)
-            search = asking.search.limited(max(asking.limit // _SHARE, 1))
-            found: list[tuple[Failed, list[Fact | None]]] = []
-            try:
-                left = _left(body, places, given, rule.scope)
-                for failure in islice(_lacking(search, rule, left, given), asking.nearest):
-                    found.append(failure)
-            except Exhausted:
-                reasons.append(f"the search of rule {rule.number} was cut short")
-            spent += search.steps
-            by_set.append(found)
-        if any(by_set):
-            return _in_turn(by_set, asking.nearest)
-    return []
+    found: list[_Found] = []
+    spent, cost = 0, _NONE[0]
+    for tried, (others, places) in enumerate(_sets(body)):
+        if any(found) and (others, len(places)) > cost:
+            break
+        cost = others, len(places)
+        if tried == _SETS or spent > asking.limit:
+            reasons.append(f"the search of rule {rule.number} was cut short")
+            break
+        search = asking.search.limited(max(asking.limit // _SHARE, 1))
+        lacking: _Found = []
+        try:
+            left = _left(body, places, given, rule.scope)
+            for failure in islice(_lacking(search, rule, left, given), asking.nearest):
+                lacking.append(failure)
+        except Exhausted:
+            reasons.append(f"the search of rule {rule.number} was cut short")
+        spent += search.steps
+        found.append(lacking)
+    return (cost, found) if any(found) else _NONE
 
 
-def _in_turn(
-    by_set: list[list[tuple[Failed, list[Fact | None]]]], nearest: int
-) -> list[tuple[Failed, list[Fact | None]]]:
+def _sets(body: Body) -> Iterator[tuple[bool, tuple[int, ...]]]:
+    """Yield sets of literals to leave out, small ones first; last those with parts of the head."""
+    for with_head in (False, True):
+        for size in range(1, len(body) + 1):
+            for places in combinations(range(len(body)), size):
+                if any(is_of_head(body[place]) for place in places) is with_head:
+                    yield with_head, places
+
+
+def _in_turn(by_set: list[_Found], nearest: int) -> _Found:
     """Return one failure of each set of literals, then another of each, and so on."""
     turns = chain.from_iterable(zip_longest(*by_set))
     return list(islice((found for found in turns if found is not None), nearest))
