@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from whence.analysis.kinds import Kinds
-from whence.diagnostics import Diagnostic, Span, UsageError, nearest
+from whence.diagnostics import Diagnostic, ProgramError, Span, UsageError, nearest
 from whence.explain.base import Asked
 from whence.explain.lookup import Tuples
 from whence.explain.model import Fact, Value
@@ -38,7 +38,7 @@ def asked_fact(asked: Asked, program: Program, tuples: Tuples) -> Fact:
         kinds = Kinds(program)
         pairs = zip(asked.row, attributes, strict=True)
         return Fact(asked.relation, tuple([_checked(v, a.type, a.name, kinds) for v, a in pairs]))
-    atom = parse_goal(asked, "<fact>") if isinstance(asked, str) else asked
+    atom = _parsed(asked) if isinstance(asked, str) else asked
     _check_relation(atom.relation, len(atom.args), program, atom.span)
     attributes = program.relation(atom.relation).attributes
     kinds = Kinds(program)
@@ -49,6 +49,13 @@ def asked_fact(asked: Asked, program: Program, tuples: Tuples) -> Fact:
     if len(known) < len(atom.args):
         raise _open(atom, known, tuples)
     return Fact(atom.relation, tuple(known.values()))
+
+
+def _parsed(text: str) -> Atom:
+    try:
+        return parse_goal(text, "<fact>")
+    except ProgramError as error:  # it is the question that is wrong
+        raise UsageError(*error.diagnostics) from None
 
 
 def _check_relation(name: str, arity: int, program: Program, span: Span) -> None:
