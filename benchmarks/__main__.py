@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +20,13 @@ from benchmarks.bars import judge
 from benchmarks.cases import BY_NAME
 from benchmarks.comparison import Result, Settings, clock_seconds, compare
 from benchmarks.process import Failed
+from benchmarks.sections import BUSY, narrator
 from benchmarks.sizes import Growth, measure_growth
 from benchmarks.spelling import SPELLINGS
 from benchmarks.startup import Startup, measure_startup
 from benchmarks.views import command as views
 
 SECTIONS: Final = ("cases", "sizes", "startup")
-BUSY: Final = 0.7
-"""A load average above which two threads do not have two cores."""
 
 
 def _section(text: str) -> str:
@@ -69,11 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["views"]:
         return views.main(words[1:])
     given = parse_arguments(words)
-    started = time.perf_counter()
-
-    def say(line: str) -> None:
-        print(f"[{time.perf_counter() - started:5.0f} s] {line}", file=sys.stderr, flush=True)
-
+    say = narrator()
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as folder:
         settings = Settings(
             folder=Path(folder),

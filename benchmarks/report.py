@@ -72,14 +72,17 @@ def _show_rich(table: Table) -> None:
         console.print(Text(note))
 
 
-def machine() -> dict[str, str]:
+PACKAGES = ("whence", "numba", "numpy", "duckdb")
+
+
+def machine(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Return where this was measured."""
     found = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": str(os.cpu_count()),
     }
-    for package in ("whence", "numba", "numpy", "duckdb"):
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -17,9 +17,10 @@ from random import Random
 from statistics import mean
 from typing import Any
 
-from benchmarks.views.figures import spread
+from benchmarks.figures import spread
+from benchmarks.measured import progress, tell
 from benchmarks.views.graphs import Edges, random_edges
-from benchmarks.views.stopwatch import CLOSURE, batch, edges, progress, tell, warm_up
+from benchmarks.views.stopwatch import CLOSURE, batch, edges, warm_up
 from whence import session
 
 Deltas = list[tuple[set[tuple[int, int]], set[tuple[int, int]]]]

@@ -11,19 +11,10 @@ import time
 from random import Random
 from statistics import median
 
+from benchmarks.figures import Spread, spread
 from benchmarks.inputs import random_graph
-from benchmarks.views.figures import Spread, spread
-from benchmarks.views.stopwatch import (
-    CLOSURE,
-    batch,
-    columns,
-    edges,
-    progress,
-    same,
-    tell,
-    timed,
-    warm_up,
-)
+from benchmarks.measured import progress, tell, timed
+from benchmarks.views.stopwatch import CLOSURE, batch, columns, edges, same, warm_up
 from whence import Database, session
 from whence.view.base import View
 

@@ -13,19 +13,11 @@ import sys
 from random import Random
 from statistics import median
 
+from benchmarks.figures import spread
+from benchmarks.measured import progress, resident_bytes, tell, timed
 from benchmarks.sizes import exponent
-from benchmarks.views.figures import spread
 from benchmarks.views.graphs import Edges, random_edges
-from benchmarks.views.stopwatch import (
-    batch,
-    columns,
-    progress,
-    resident_bytes,
-    same,
-    tell,
-    timed,
-    warm_up,
-)
+from benchmarks.views.stopwatch import batch, columns, same, warm_up
 from whence import session
 from whence.view.base import Batch, View
 

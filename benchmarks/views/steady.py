@@ -9,19 +9,10 @@ import json
 import sys
 from random import Random
 
+from benchmarks.figures import spread
 from benchmarks.inputs import random_graph
-from benchmarks.views.figures import spread
-from benchmarks.views.stopwatch import (
-    CLOSURE,
-    batch,
-    edges,
-    progress,
-    resident_bytes,
-    same,
-    tell,
-    timed,
-    warm_up,
-)
+from benchmarks.measured import progress, resident_bytes, tell, timed
+from benchmarks.views.stopwatch import CLOSURE, batch, edges, same, warm_up
 from whence import session
 from whence.view.base import Batch
 

@@ -1,19 +1,13 @@
-"""What every section needs in its own process: views of edges, timed batches, memory, answers."""
+"""What every section of views needs in its own process: views of edges, batches, answers."""
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import resource
-import sys
-import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.measured import timed
 from whence import session
 from whence.view.base import Batch, Update, View
 
@@ -48,14 +42,6 @@ def batch(
     return {relation: Update(inserted=inserted, deleted=deleted)}
 
 
-def timed(view: View, update: Batch) -> tuple[float, int]:
-    """Apply a batch and read all of the change; return the seconds and the tuples read."""
-    started = time.perf_counter()
-    changes = view.apply(update)
-    read = sum(c.inserted.num_rows + c.deleted.num_rows for c in changes.values())
-    return time.perf_counter() - started, read
-
-
 def warm_up(threads: int, strategies: Iterable[str] = ("auto",)) -> None:
     """Load the machine code of all kernels, which belongs to no measurement."""
     small = [(i, (i * 7 + 1) % 90) for i in range(90)]
@@ -81,23 +67,3 @@ def same(view: View, inputs: dict[str, pa.Table], program: session.Compiled, rel
         return False
     needed = sorted_pairs(evaluation.table(relation))
     return bool(np.array_equal(needed, sorted_pairs(view.table(relation))))
-
-
-def resident_bytes() -> int:
-    """Return the memory of this process after a collection; its peak where no more is known."""
-    gc.collect()
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024)
-
-
-def tell(found: object) -> None:
-    """Print what was found, for the process that asked."""
-    print(json.dumps(found))
-
-
-def progress(line: str) -> None:
-    """Say how far it is."""
-    print(line, file=sys.stderr, flush=True)

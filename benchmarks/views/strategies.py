@@ -15,17 +15,9 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks.measured import progress, tell, timed
 from benchmarks.views.graphs import SHAPES, Shape, Updates, updates_of
-from benchmarks.views.stopwatch import (
-    CLOSURE,
-    batch,
-    edges,
-    progress,
-    sorted_pairs,
-    tell,
-    timed,
-    warm_up,
-)
+from benchmarks.views.stopwatch import CLOSURE, batch, edges, sorted_pairs, warm_up
 from whence import session
 from whence.diagnostics import LimitError
 from whence.engine.base import Limits

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.bars import Bar
 from benchmarks.report import Table
+from benchmarks.told import Told, at_least, at_most, ms
 
 MEDIAN_MS: Final = 1.5
 P99_MS: Final = 15.0
@@ -17,27 +16,6 @@ TIMES_PATHWAY: Final = 20.0
 AUTO: Final = 1.3
 
 Found = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A section: its tables, the bars it meets or not, and what was wrong."""
-
-    tables: tuple[Table, ...]
-    bars: tuple[Bar, ...]
-    failures: tuple[str, ...]
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3f}"
-
-
-def _at_most(name: str, limit: float, measured: float, unit: str) -> Bar:
-    return Bar(name, f"≤ {limit:g} {unit}", f"{measured:.3f} {unit}", measured <= limit)
-
-
-def _at_least(name: str, needed: float, measured: float) -> Bar:
-    return Bar(name, f"≥ {needed:g} ×", f"{measured:.1f} ×", measured >= needed)
 
 
 def _wrong(found: Found, what: str) -> tuple[str, ...]:
@@ -56,19 +34,19 @@ def closure(found: Found) -> Told:
             figures = (f"{times[key]:.3f}" for key in ("median", "p99", "max", "mean"))
             rows.append((name, what, *figures, f"{found[way][f'{what}_read']:,}"))
             label = f"closure, one of {times['count']} {what}, {name}"
-            bars.append(_at_most(f"{label}, median", MEDIAN_MS, times["median"], "ms"))
-            bars.append(_at_most(f"{label}, 99 %", P99_MS, times["p99"], "ms"))
+            bars.append(at_most(f"{label}, median", MEDIAN_MS, times["median"], "ms"))
+            bars.append(at_most(f"{label}, 99 %", P99_MS, times["p99"], "ms"))
     headers = ("through", "what", "median ms", "99 % ms", "max ms", "mean ms", "tuples read")
     hundred = found["hundred"]
     for name, who in (("view", "never deleted before"), ("again", "deleted before")):
         for rival, what in (("recompute", "recomputing"), ("evaluate", "evaluating only")):
             label = f"closure, 100 edges {who}, times {what}"
-            bars.append(_at_least(label, TIMES_RECOMPUTE, hundred[rival] / hundred[name]))
+            bars.append(at_least(label, TIMES_RECOMPUTE, hundred[rival] / hundred[name]))
     title = (
         f"Closure of {found['nodes']:,} nodes and {found['edges']:,} edges: {found['tuples']:,} "
         f"pairs, made in {found['made_seconds']:.2f} s"
     )
-    others = tuple((name, _ms(seconds)) for name, seconds in hundred.items())
+    others = tuple((name, ms(seconds)) for name, seconds in hundred.items())
     return Told(
         (
             Table(title, headers, tuple(rows), left=2, notes=("the change is read in the time",)),
@@ -102,7 +80,7 @@ def steady(found: Found) -> Told:
     growth = found["bytes"][-1] / found["bytes"][0]
     return Told(
         (Table(title, ("when", "resident MiB", "median ms", "99 % ms"), rows),),
-        (_at_most("steady, memory at the end by that at the start", GROWTH, growth, "×"),),
+        (at_most("steady, memory at the end by that at the start", GROWTH, growth, "×"),),
         _wrong(found, "the closure"),
     )
 
@@ -118,7 +96,7 @@ def pathway(found: Found) -> Told:
     """The same stream through both."""
     delete = found["delete"]["mean"] / 1e3
     deletes = found["deletes"]
-    rows = [("Whence", _ms(found["load_seconds"]), _ms(delete), _ms(delete))]
+    rows = [("Whence", ms(found["load_seconds"]), ms(delete), ms(delete))]
     title = (
         f"Closure of {found['nodes']:,} nodes and {found['edges']:,} edges under "
         f"{deletes:,} deletes, beside Pathway"
@@ -135,7 +113,7 @@ def pathway(found: Found) -> Told:
         return Told((Table(title, headers, tuple(rows), notes=notes),), bars, ())
     other = found["pathway"]
     seconds = tuple(other[f"{key}_seconds"] for key in ("load", "answered", "known"))
-    rows.append((f"Pathway {other['version']}", *map(_ms, seconds)))
+    rows.append((f"Pathway {other['version']}", *map(ms, seconds)))
     ratios = (seconds[0] / found["load_seconds"], seconds[1] / delete, seconds[2] / delete)
     rows.append(("times", *(f"{ratio:.1f}" for ratio in ratios)))
     notes = (
@@ -144,7 +122,7 @@ def pathway(found: Found) -> Told:
         "known beforehand: none waits; the time of the run less that of a run that only loads",
     )
     failures = () if other["same"] else ("Pathway and the view do not change alike",)
-    bars = tuple(_at_least(n, TIMES_PATHWAY, r) for n, r in zip(names, ratios, strict=True))
+    bars = tuple(at_least(n, TIMES_PATHWAY, r) for n, r in zip(names, ratios, strict=True))
     return Told((Table(title, headers, tuple(rows), notes=notes),), bars, failures)
 
 
@@ -168,7 +146,7 @@ def strategies(found: list[Found]) -> Told:
             counts = ("" if row["stopped"] else f"{row[key]:,}" for key in keys)
             strategy = f"auto ({row['chosen']})" if auto else row["strategy"]
             last = f"{ratio:.2f}" if auto else ""
-            cost = f"> {_ms(row['seconds'])}" if row["stopped"] else _ms(row["seconds"])
+            cost = f"> {ms(row['seconds'])}" if row["stopped"] else ms(row["seconds"])
             rows.append((graph, name, strategy, cost, *counts, last))
             if not row["exact"]:
                 failures.append(f"{graph}, {name}, {row['strategy']}: wrong pairs")
@@ -211,7 +189,7 @@ def links(found: Found) -> Told:
             "time grows as the view, for like changes, to the power",
         ),
     ):
-        rows = tuple((f"{a:,}", f"{b:,.0f}", _ms(c)) for a, b, c in found[key]["rows"])
+        rows = tuple((f"{a:,}", f"{b:,.0f}", ms(c)) for a, b, c in found[key]["rows"])
         power = found[key]["exponent"]
         tables.append(
             Table(
@@ -223,12 +201,3 @@ def links(found: Found) -> Told:
             )
         )
     return Told(tuple(tables), (), _wrong(stream, "the network"))
-
-
-TELL: Final[dict[str, Callable[[Any], Told]]] = {
-    "closure": closure,
-    "steady": steady,
-    "pathway": pathway,
-    "strategies": strategies,
-    "links": links,
-}
