@@ -8,7 +8,7 @@ has changed. Stable: sums are computed again until none changes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, Generic, TypeVar
@@ -45,7 +45,8 @@ class Knot(Generic[T]):
         """Return the steps that read each node, each once."""
         found: list[list[int]] = [[] for _ in self.initial]
         for number, step in enumerate(self.steps):
-            for node in dict.fromkeys(step.inside):
+            inside = step.inside
+            for node in inside if len(inside) == 1 else dict.fromkeys(inside):
                 found[node].append(number)
         return found
 
@@ -87,15 +88,23 @@ def product(semiring: Semiring[T], step: Step[T], values: Sequence[T]) -> T:
 class _Best(Generic[T]):
     """An annotation in a heap: the best one comes first."""
 
-    __slots__ = ("node", "semiring", "value")
+    __slots__ = ("semiring", "value")
 
-    def __init__(self, semiring: Semiring[T], value: T, node: int) -> None:
-        self.semiring, self.value, self.node = semiring, value, node
+    def __init__(self, semiring: Semiring[T], value: T) -> None:
+        self.semiring, self.value = semiring, value
 
     def __lt__(self, other: _Best[T]) -> bool:
         if self.value == other.value:
             return False
         return self.semiring.plus(self.value, other.value) == self.value
+
+
+def _priority(semiring: Semiring[Any]) -> Callable[[Any], Any]:
+    """Return what sorts annotations from the best to the worst; numbers sort themselves."""
+    chain = semiring.chain
+    if chain is None:
+        return lambda value: _Best(semiring, value)
+    return (lambda value: value) if chain.least else (lambda value: -value)
 
 
 def best_first(knot: Knot[T], semiring: Semiring[T], check: Check) -> list[T]:
@@ -104,30 +113,29 @@ def best_first(knot: Knot[T], semiring: Semiring[T], check: Check) -> list[T]:
     A product is never better than its factors, so nothing that comes later could improve what is
     settled; each step is taken once, when the last of its premises is settled.
     """
-    zero = semiring.zero
+    zero, priority = semiring.zero, _priority(semiring)
     values: list[T] = [zero] * len(knot.initial)
     settled = [False] * len(knot.initial)
-    waiting = [len(set(step.inside)) for step in knot.steps]
+    waiting = [len(s.inside) if len(s.inside) < 2 else len({*s.inside}) for s in knot.steps]
     readers = knot.readers()
-    heap = [_Best(semiring, v, node) for node, v in enumerate(knot.initial) if v != zero]
+    heap = [(priority(v), node, v) for node, v in enumerate(knot.initial) if v != zero]
     heapify(heap)
     turns = 0
     while heap:
         turns += 1
         if turns % CHECK_EVERY == 0:
             check()
-        best = heappop(heap)
-        node = best.node
+        _, node, value = heappop(heap)
         if settled[node]:
             continue
-        settled[node], values[node] = True, best.value
+        settled[node], values[node] = True, value
         for number in readers[node]:
             waiting[number] -= 1
             step = knot.steps[number]
             if waiting[number] == 0 and not settled[step.head]:
                 found = product(semiring, step, values)
                 if found != zero:
-                    heappush(heap, _Best(semiring, found, step.head))
+                    heappush(heap, (priority(found), step.head, found))
     return values
 
 

@@ -116,7 +116,8 @@ def _ready(shape: Shape, nodes: Ints, waiting: Ints) -> Ints:
         return np.array(found, dtype=np.int64)
     readers, times = np.unique(shape.reading.of(nodes), return_counts=True)
     waiting[readers] -= times
-    return readers[waiting[readers] == 0]
+    ready: Ints = readers[waiting[readers] == 0]
+    return ready
 
 
 def levels(shape: Shape) -> Iterator[Ints]:
@@ -142,9 +143,10 @@ def _done(graph: Hypergraph, instances: Ints, pending: Ints) -> Ints:
             if pending[head] == 0:
                 found.append(head)
         return np.array(found, dtype=np.int64)
-    heads, times = np.unique(heads, return_counts=True)
-    pending[heads] -= times
-    return heads[pending[heads] == 0]
+    derived, times = np.unique(heads, return_counts=True)
+    pending[derived] -= times
+    done: Ints = derived[pending[derived] == 0]
+    return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,42 +159,59 @@ class Component:
 
 def components(shape: Shape, among: Ints) -> Iterator[Component]:
     """Yield the components of these nodes, each after those it is derived from."""
-    inside = np.zeros(shape.graph.nodes, dtype=np.bool_)
-    inside[among] = True
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
+    edges, loops = _edges_among(shape.graph, among)
+    start, sources = edges.start.tolist(), edges.items.tolist()
+    names = among.tolist()
+    count = len(names)
+    index = [-1] * count
+    low = [0] * count
+    at = start[:-1]  # the next edge of each node to be followed
+    closed = [False] * count
     path: list[int] = []
-    closed: set[int] = set()
-
-    def open_node(node: int) -> tuple[int, Iterator[int]]:
-        index[node] = low[node] = len(index)
-        path.append(node)
-        return node, iter(_sources(shape, node, inside))
-
-    for root in among.tolist():
-        if root in index:
+    opened = 0
+    for root in range(count):
+        if index[root] >= 0:
             continue
-        work = [open_node(root)]
+        work = [root]
         while work:
-            node, sources = work[-1]
-            for source in sources:
-                if source not in index:
-                    work.append(open_node(source))
+            node = work[-1]
+            if index[node] < 0:
+                index[node] = low[node] = opened
+                opened += 1
+                path.append(node)
+            while at[node] < start[node + 1]:
+                source = sources[at[node]]
+                if index[source] < 0:
+                    work.append(source)
                     break
-                if source not in closed:
-                    low[node] = min(low[node], index[source])
+                if not closed[source] and low[source] < low[node]:
+                    low[node] = low[source]
+                at[node] += 1
             else:
                 work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
                 if low[node] == index[node]:
                     found: list[int] = []
                     while not found or found[-1] != node:
                         found.append(path.pop())
-                    closed.update(found)
-                    alone = len(found) == 1 and node not in _sources(shape, node, inside)
-                    yield Component(tuple(found), not alone)
+                        closed[found[-1]] = True
+                    yield Component(
+                        tuple([names[n] for n in found]), len(found) > 1 or node in loops
+                    )
+
+
+def _edges_among(graph: Hypergraph, among: Ints) -> tuple[Lists, set[int]]:
+    """Return, for the place of each node, the places of its premises among these nodes.
+
+    Beside, the places of nodes that are derived from themselves by one instance.
+    """
+    places = np.full(graph.nodes, -1, dtype=np.int64)
+    places[among] = np.arange(among.shape[0])
+    heads = places[np.repeat(graph.heads, np.diff(graph.start))]
+    premises = places[graph.premises]
+    kept = (heads >= 0) & (premises >= 0)
+    heads, premises = heads[kept], premises[kept]
+    loops = set(heads[heads == premises].tolist())
+    return lists_by(heads, premises, among.shape[0]), loops
 
 
 def _sources(shape: Shape, node: int, inside: Flags) -> list[int]:

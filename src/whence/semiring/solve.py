@@ -148,20 +148,22 @@ def _knot(
     instances = shape.deriving.of(nodes)
     initial = [values[node] for node in component.nodes]
     steps: list[Step[T]] = []
-    start = shape.graph.start
+    start, one, times = shape.graph.start, semiring.one, semiring.times
     for at in range(0, instances.shape[0], BLOCK):
         block = instances[at : at + BLOCK]
         premises = iter(Lists(start, shape.graph.premises).of(block).tolist())
         lengths = (start[block + 1] - start[block]).tolist()
         heads = shape.graph.heads[block].tolist()
         for head, length in zip(heads, lengths, strict=True):
-            outside, inside = semiring.one, []
+            outside, alone, inside = one, True, []
             for _ in range(length):
                 premise = next(premises)
                 if premise in local:
                     inside.append(local[premise])
+                elif alone:
+                    outside, alone = values[premise], False
                 else:
-                    outside = semiring.times(outside, values[premise])
+                    outside = times(outside, values[premise])
             if inside:
                 steps.append(Step(local[head], outside, tuple(inside)))
             else:
