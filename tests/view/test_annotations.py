@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +49,7 @@ def program_of(rules: str, chain: Chain) -> Program:
 
 def play(name: str, rules: str, data: st.DataObject, threads: int) -> None:
     chain, annotations = CHAINS[name]
-    node = st.integers(0, 3)
+    node = st.integers(0, data.draw(st.sampled_from([3, 5])))
     row = st.tuples(node, node, st.sampled_from(annotations))
     rows = {"e": row, "f": row, "n": st.tuples(node)}
     facts = {k: data.draw(st.sets(v, max_size=7)) for k, v in rows.items()}
@@ -95,6 +97,17 @@ def test_no_annotated_relation_is_computed_anew(rules: str) -> None:
     shown = explain_maintenance(program_of(rules, CHAINS["tropical"][0]))
     assert "annotations: a value stays" in shown
     assert "recompute:" not in shown
+
+
+def test_annotations_of_a_larger_graph_follow_changes() -> None:
+    luck = random.Random(3)
+    nodes = range(14)
+    edges = {(luck.choice(nodes), luck.choice(nodes), float(luck.randrange(4))) for _ in range(60)}
+    judge = Judge(program_of(PROGRAMS[0], CHAINS["tropical"][0]), {"e": edges}, ["auto"])
+    for _ in range(6):
+        goes = luck.sample(sorted(judge.base["e"]), 4)
+        comes = [(x, y, float(luck.randrange(4))) for x, y, _ in goes[:3]]
+        judge.apply({"e": (comes, goes)})
 
 
 @pytest.mark.parametrize("name", ["fuzzy", "access"])

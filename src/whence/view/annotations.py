@@ -11,20 +11,20 @@ taken out, with all that hung on it, and gets the best that the rest offers (Ram
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.engine.local.buffers import grown
 from whence.engine.local.dictionary import Dictionary
-from whence.engine.local.kernels.hashing import Flags, Ints, Rows
+from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import NONE, Delta, LiveRelation
 from whence.engine.local.operators import Push
 from whence.engine.local.rules import Scope, compile_plan, compile_steps
 from whence.plan.build import plan_stratum
 from whence.plan.delta import instances_plan
-from whence.plan.nodes import Keyed, RulePlan, Stratum
+from whence.plan.nodes import Keyed, Stratum
 from whence.syntax.nodes import Rule
 from whence.view.base import StratumWork
 from whence.view.choice import Choice
@@ -34,82 +34,92 @@ from whence.view.rules import Deltas, Machine, Rules
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_UNRANKED = 1 << 60
+"""The rank of what has none yet: above all others."""
+
 
 class Values:
-    """The value of each key of a relation that has one."""
+    """The value of each key of a relation that has one, and what has been offered beside it."""
 
     def __init__(self, relation: LiveRelation, keyed: Keyed) -> None:
         self.relation = relation
         self.keyed = keyed
         self._keys = Dictionary(len(keyed.key))
-        self._value: Floats = np.zeros(16)
-        self._there: Flags = np.zeros(16, dtype=np.uint8)
+        self._value: Floats = np.full(16, self.worst)
+        self._offered: Floats = np.full(16, self.worst)
+        self._numbers: list[Ints] = []
+
+    @property
+    def worst(self) -> float:
+        """A value that every other is better than."""
+        return -np.inf if self.keyed.greatest else np.inf
 
     def better(self, a: Floats, b: Floats) -> Mask:
         return a > b if self.keyed.greatest else a < b
 
+    def keep_best(self, best: Floats, at: Ints, values: Floats) -> None:
+        """Let each place hold the best of what it has and is given."""
+        (np.maximum if self.keyed.greatest else np.minimum).at(best, at, values)
+
     def of(self, rows: Rows) -> Floats:
         """Return the values of rows."""
-        return np.ascontiguousarray(rows[:, self.keyed.value]).view(np.float64)
+        return as_floats(rows[:, self.keyed.value])
 
     def keys(self, rows: Rows) -> Rows:
         """Return the key columns of rows."""
         return np.ascontiguousarray(rows[:, self.keyed.key])
 
-    def row(self, keys: Rows, values: Floats) -> Rows:
-        """Return rows with these keys and values."""
+    def adopt(self) -> None:
+        """Take the values from the rows that are there."""
+        rows = self.relation.live_rows()
+        numbers = self._number(self.keys(rows))
+        self._value[numbers] = self.of(rows)
+
+    def forget(self, ids: Ints) -> None:
+        """Take out rows that are there."""
+        self.relation.bury(ids)
+        numbers = self._number(self.keys(self.relation.rows[ids]))
+        self._value[numbers] = self.worst
+
+    def offer(self, keys: Rows, values: Floats) -> None:
+        """Note values that are better than what is there and what has been offered."""
+        numbers = self._number(keys)
+        good = self.better(values, self._value[numbers])
+        good &= self.better(values, self._offered[numbers])
+        if good.any():
+            numbers = numbers[good]
+            self.keep_best(self._offered, numbers, values[good])
+            self._numbers.append(numbers)
+
+    def take_offers(self) -> tuple[Rows, Ints]:
+        """Let the best offers count; return them as rows, and the rows that they replace."""
+        parts, self._numbers = self._numbers, []
+        numbers = np.unique(np.concatenate(parts)) if parts else NONE
+        values, before = self._offered[numbers], self._value[numbers]
+        self._offered[numbers] = self.worst
+        self._value[numbers] = values
+        keys = self._keys.rows[numbers]
+        there = before != self.worst
+        return self._rows(keys, values), self.relation.find(self._rows(keys[there], before[there]))
+
+    def _rows(self, keys: Rows, values: Floats) -> Rows:
         rows = np.empty((keys.shape[0], self.relation.arity), dtype=np.int64)
         rows[:, self.keyed.key] = keys
         rows[:, self.keyed.value] = values.view(np.int64)
         return rows
 
-    def adopt(self) -> None:
-        """Take the values from the rows that are there."""
-        self._there[:] = 0
-        rows = self.relation.live_rows()
-        self._set(self._number(self.keys(rows)), self.of(rows))
-
-    def forget(self, ids: Ints) -> None:
-        """Take out rows that are there."""
-        self.relation.bury(ids)
-        self._there[self._number(self.keys(self.relation.rows[ids]))] = 0
-
-    def improve(self, candidates: Rows) -> tuple[Rows, Ints]:
-        """Return the candidates that are better than what is there, and the rows they replace."""
-        best = self.best(self._number(self.keys(candidates)), self.of(candidates))
-        numbers, values = best
-        there = self._there[numbers] != 0
-        better = ~there | self.better(values, self._value[numbers])
-        numbers, values, there = numbers[better], values[better], there[better]
-        keys = self._keys.rows[numbers]
-        replaced = self.relation.find(self.row(keys[there], self._value[numbers[there]]))
-        self._set(numbers, values)
-        return self.row(keys, values), replaced
-
-    def best(self, numbers: Ints, values: Floats) -> tuple[Ints, Floats]:
-        """Return each number once, with the best of its values."""
-        order = np.lexsort((-values if self.keyed.greatest else values, numbers))
-        numbers, values = numbers[order], values[order]
-        first = np.ones(numbers.shape[0], dtype=np.bool_)
-        first[1:] = numbers[1:] != numbers[:-1]
-        return numbers[first], values[first]
-
-    def _set(self, numbers: Ints, values: Floats) -> None:
-        self._value[numbers] = values
-        self._there[numbers] = 1
-
     def _number(self, keys: Rows) -> Ints:
         numbers = self._keys.encode(keys)
-        have, need = self._there.shape[0], self._keys.size
+        have, need = self._value.shape[0], self._keys.size
         if need > have:
             self._value = grown(self._value, have, need)
-            self._there = grown(self._there, have, need)
-            self._there[have:] = 0
+            self._offered = grown(self._offered, have, need)
+            self._value[have:] = self._offered[have:] = self.worst
         return numbers
 
 
 class AnnotatedRules(Rules):
-    """The rules of a stratum of annotated relations; what they derive is collected."""
+    """The rules of a stratum of annotated relations; what they derive is offered as values."""
 
     def __init__(
         self,
@@ -120,66 +130,44 @@ class AnnotatedRules(Rules):
     ) -> None:
         super().__init__(stratum, machine.relations, scope, machine, 0)
         self._values = values
-        self._scope_of = scope
-        self._derived: dict[str, list[Rows]] = {name: [] for name in stratum.relations}
-        self._met: list[Rows] = []
-        self._instances: dict[int, tuple[Push, RulePlan]] = {}
-
-    def take_derived(self, name: str) -> Rows:
-        """Return what has been derived since the last time."""
-        parts, self._derived[name] = self._derived[name], []
-        arity = self.relations[name].arity
-        return np.concatenate(parts) if parts else np.empty((0, arity), dtype=np.int64)
-
-    def derive(self, name: str, rows: Rows) -> None:
-        """Count rows as derived."""
-        self._derived[name].append(rows)
+        self._plans = scope
+        self._take: Callable[[Rows], None] = lambda rows: None
+        self._instances: dict[int, Push] = {}
 
     def derive_once(self) -> None:
-        """Derive what the rules without recursion give."""
+        """Offer what the rules without recursion give."""
         for plan in plan_stratum(self.stratum, self._sizes()).once:
-            runner = compile_plan(
-                plan, self._scope_of, self._workers[0].chunks, self._admit_sink(plan.rule)
-            )
+            sink = self._admit_sink(plan.rule)
+            runner = compile_plan(plan, self._plans, self._workers[0].chunks, sink)
             self._push_rows(runner.push, runner.source())
 
-    def instances(self, name: str, keys: Rows) -> list[Rows]:
-        """Return for each rule the instances that derive a value for one of the keys.
+    def instances(self, name: str, keys: Rows, take: Callable[[Rows], None]) -> None:
+        """Let `take` have the instances of all rules that derive a value for one of the keys.
 
         A row has the number of the key, the value, and value and rank of each recursive premise.
         """
         source = np.column_stack([keys, np.arange(keys.shape[0])])
-        found = []
+        self._take = take
         for rule in self._by_head.get(name, ()):
-            push, plan = self._instances_of(rule)
-            self._met.clear()
+            push = self._instances.get(id(rule))
+            if push is None:
+                push = self._instances[id(rule)] = self._instances_of(rule)
             self._push_rows(push, source)
-            empty = np.empty((0, len(plan.head.args)), dtype=np.int64)
-            found.append(np.concatenate(self._met) if self._met else empty)
-        return found
 
-    def _instances_of(self, rule: Rule) -> tuple[Push, RulePlan]:
-        found = self._instances.get(id(rule))
-        if found is None:
-            own = {name: self._values[name].keyed for name in self.own}
-            keyed = self._values[rule.head.relation].keyed
-            plan = instances_plan(rule, keyed, own, self._sizes())
-            push = compile_steps(
-                plan.steps,
-                plan.head,
-                {},
-                self._scope_of,
-                self._workers[0].chunks,
-                lambda rows, n: self._met.append(rows[:n].copy()),
-            )
-            found = self._instances[id(rule)] = push, plan
-        return found
+    def _instances_of(self, rule: Rule) -> Push:
+        own = {name: self._values[name].keyed for name in self.own}
+        keyed = self._values[rule.head.relation].keyed
+        plan = instances_plan(rule, keyed, own, self._sizes())
+        chunks = self._workers[0].chunks
+        return compile_steps(
+            plan.steps, plan.head, {}, self._plans, chunks, lambda rows, n: self._take(rows[:n])
+        )
 
     def _admit_sink(self, rule: Rule) -> Push:
-        derived, name = self._derived, rule.head.relation
+        values = self._values[rule.head.relation]
 
         def sink(cand: Rows, n: int) -> None:
-            derived[name].append(cand[:n].copy())
+            values.offer(values.keys(cand[:n]), values.of(cand[:n]))
 
         return sink
 
@@ -199,14 +187,30 @@ class AnnotatedStratum:
         self._touched: dict[str, list[Ints]] = {}
 
     def begin(self) -> None:
-        """Derive everything; ranks are when a value became what it is."""
-        if self.stratum.recursive:
-            self._rules.derive_once()
-            self._improve()
-        else:
-            for values in self._values.values():
-                values.adopt()
-        self._touched = {}
+        """Take the values that an evaluation has found, and rank them.
+
+        Where a value has an instance with better premises only, any rank will do; what equal
+        values derive from each other is ranked from there on.
+        """
+        for values in self._values.values():
+            values.adopt()
+            values.relation.rows[: values.relation.size, -1] = _UNRANKED
+        left = {name: values.relation.living() for name, values in self._values.items()}
+        while self._rules.own and any(ids.shape[0] for ids in left.values()):
+            found = {}
+            for name, ids in left.items():
+                supported = self._supported(name, ids)
+                found[name], left[name] = ids[supported], ids[~supported]
+            for name, ids in found.items():
+                self._values[name].relation.rows[ids, -1] = self._rules.clock
+            if not any(ids.shape[0] for ids in found.values()):
+                raise AssertionError("an evaluated annotation has no derivation")
+            self._rules.clock += 1
+        for values in self._values.values():
+            if not self._rules.own:
+                values.relation.rows[: values.relation.size, -1] = 0
+            values.relation.sync_all()
+        self._rules.clock += 1
 
     def maintain(self, strategy: str, deltas: Deltas) -> tuple[dict[str, Delta], StratumWork]:
         """Bring the stratum up to date with the changes below; return its own, and the work."""
@@ -220,9 +224,8 @@ class AnnotatedStratum:
             self._rules.derive_once()
             self._improve()
         else:
-            removed = self._remove(deltas, work)
-            for name, keys in removed.items():
-                self._rules.derive(name, self._offers(name, keys))
+            for name, keys in self._remove(deltas, work).items():
+                self._offer_again(name, keys)
             self._rules.gain(deltas)
             self._improve()
         found = self._net(work)
@@ -262,14 +265,17 @@ class AnnotatedStratum:
         rows = values.relation.rows[ids]
         have, rank = values.of(rows), rows[:, -1]
         supported = np.zeros(ids.shape[0], dtype=np.bool_)
-        for found in self._rules.instances(name, values.keys(rows)):
+
+        def mark(found: Rows) -> None:
             at = found[:, 0]
-            holds = _floats(found[:, 1]) == have[at]
+            holds = as_floats(found[:, 1]) == have[at]
             for column in range(2, found.shape[1], 2):
-                premise = _floats(found[:, column])
+                premise = as_floats(found[:, column])
                 earlier = (premise == have[at]) & (found[:, column + 1] < rank[at])
                 holds &= values.better(premise, have[at]) | earlier
             supported[at[holds]] = True
+
+        self._rules.instances(name, values.keys(rows), mark)
         return supported
 
     def _forget(self, name: str, ids: Ints) -> None:
@@ -279,30 +285,29 @@ class AnnotatedStratum:
 
     # ── what comes ──
 
-    def _offers(self, name: str, keys: Rows) -> Rows:
-        """Return the best that instances offer for these keys now."""
+    def _offer_again(self, name: str, keys: Rows) -> None:
+        """Offer the best that instances give for these keys now."""
         values = self._values[name]
-        found = [part[:, :2] for part in self._rules.instances(name, keys)]
-        whole = np.concatenate(found) if found else np.empty((0, 2), dtype=np.int64)
-        numbers, best = values.best(whole[:, 0], _floats(whole[:, 1]))
-        return values.row(keys[numbers], best)
+        best: Floats = np.full(keys.shape[0], values.worst)
+        self._rules.instances(
+            name, keys, lambda found: values.keep_best(best, found[:, 0], as_floats(found[:, 1]))
+        )
+        values.offer(keys, best)
 
     def _improve(self) -> None:
-        """Let what has been derived count where it is better, and follow it."""
+        """Let what has been offered count where it is better, and follow it."""
         rules = self._rules
         while True:
-            wave: dict[str, Ints] = {}
             for name, values in self._values.items():
-                candidates = rules.take_derived(name)
-                if candidates.shape[0]:
-                    rows, replaced = values.improve(candidates)
+                rows, replaced = values.take_offers()
+                if rows.shape[0]:
                     values.relation.bury(replaced)
                     rules.took_out(replaced.shape[0])
                     values.relation.admit(rows, rows.shape[0])
                     self._touched.setdefault(name, []).append(replaced)
-            for name, ids in rules.wave().items():
+            wave = rules.wave()
+            for name, ids in wave.items():
                 self._touched.setdefault(name, []).append(ids)
-                wave[name] = ids
             if not wave or not rules.own:
                 return
             rules.gain_own(wave)
@@ -321,5 +326,6 @@ class AnnotatedStratum:
         return found
 
 
-def _floats(codes: Ints) -> Floats:
+def as_floats(codes: Ints) -> Floats:
+    """Return the numbers that are coded by their bits."""
     return np.ascontiguousarray(codes).view(np.float64)

@@ -140,9 +140,7 @@ class LiveView:
         pool: ThreadPoolExecutor | None,
     ) -> AnnotatedStratum:
         """Make relations live that keep the best annotations."""
-        if not stratum.recursive:
-            evaluation, guard = machine.evaluation, self._guard
-            evaluation.run_stratum(stratum, guard, self._threads, pool, self._observer)
+        machine.evaluation.run_stratum(stratum, self._guard, self._threads, pool, self._observer)
         for name in stratum.relations:
             self._adopt(machine, name)
         found = AnnotatedStratum(stratum, program.annotated, machine)
