@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -308,3 +309,27 @@ def test_annotated_facts_go_and_come_with_their_annotations_or_without() -> None
     assert db.is_given("edge(1, 2)")
     assert not db.is_given("edge(1, 2, 4)")
     assert everything(db) == before
+
+
+def test_readers_in_other_threads_never_see_what_is_supposed() -> None:
+    db = Database()
+    db.load(PROGRAM)
+    expected = {name: sorted(db[name].rows()) for name in db}
+    wrong: list[str] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            wrong.extend(name for name in db if sorted(db[name].rows()) != expected[name])
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for n in range(30):
+            db.what_if(delete=["edge(1, 2)", "edge(9, 9)"], insert=f"edge({n}, 9)")
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not wrong
