@@ -47,7 +47,10 @@ def _inline(program: Program, context: Context) -> Program:
 
 def _annotate(program: Program, context: Context) -> Program:
     found = context.annotation
-    return program if found is None else annotate(program, found.chain, found.given)
+    if found is None:
+        return program
+    # However a chain of steps is bracketed, its product is the same, and the best one counts once.
+    return annotate(_linearise(program, context), found.chain, found.given)
 
 
 def _simplify(program: Program, context: Context) -> Program:
