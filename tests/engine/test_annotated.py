@@ -217,6 +217,20 @@ def test_negations_and_aggregates_contribute_one() -> None:
     assert annotated(text, "how", "p") == {(1, 3): "e(1)"}
 
 
+def test_a_negated_conjunction_has_a_derivation_for_each_part_that_fails() -> None:
+    text = """.decl e(x: number) .decl f(x: number) .decl p(x: number) e(1). e(2). f(2).
+        p(x) :- e(x), !(f(x), x < 0)."""
+    assert annotated(text, "how", "p") == {(1,): "2·e(1)", (2,): "e(2)"}
+
+
+def test_a_fact_that_reaches_the_minimum_is_a_premise_where_the_rule_names_it() -> None:
+    text = """.decl e(x: number, c: number) .decl best(x: number, c: number) .decl least(c: number)
+        e(1, 5). e(2, 3). e(3, 3).
+        best(x, c) :- c = min v : { e(x, v) }. least(c) :- c = min v : { e(_, v) }."""
+    assert annotated(text, "how", "best") == {(2, 3): "e(2, 3)", (3, 3): "e(3, 3)"}
+    assert annotated(text, "how", "least") == {(3,): "1"}
+
+
 def test_inline_relations_are_part_of_the_rules_that_read_them() -> None:
     text = """.decl e(x: number, y: number) .decl two(x: number, y: number) inline
         .decl p(x: number) e(1, 2). e(2, 3). e(2, 4).
