@@ -7,11 +7,12 @@ libraries load when an engine is first asked for, not before.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.compiled import Compiled, check, compile
-from whence.diagnostics import DataError, Diagnostic, UsageError
+from whence.diagnostics import DataError, Diagnostic, LimitError, UsageError
 from whence.engine.base import Engine, Evaluation, Limits, Observer
 from whence.rewrite.read_in import AnySemiring
 from whence.rewrite.stated import Default
@@ -31,6 +32,7 @@ __all__ = [
     "check",
     "compile",
     "evaluate",
+    "evaluate_as_written",
     "explain_maintenance",
     "explain_plan",
     "explainer",
@@ -252,11 +254,55 @@ def explainer(
     """
     from whence.explain.explainer import explainer_of
 
-    compiled = compile(program, keep_all=True, semiring="plain", derivations=True)
-    found = evaluate(
-        compiled, inputs, limits=limits, threads=threads, observer=observer, functors=functors
+    found, exact = evaluate_as_written(
+        program, inputs, limits=limits, threads=threads, observer=observer, functors=functors
     )
-    return explainer_of(compiled.source, found, inputs or {}, functors)
+    return explainer_of(program, found, inputs or {}, functors, exact=exact)
+
+
+_PATIENCE = 1.0, 3.0
+"""Seconds, and times the seconds of rewritten rules, that rules as written may take."""
+
+
+def evaluate_as_written(
+    program: Program,
+    inputs: Mapping[str, pa.Table] | None = None,
+    *,
+    known: Evaluation | None = None,
+    limits: Limits = Limits(),
+    threads: int | None = None,
+    observer: Observer | None = None,
+    functors: UserFunctors | None = None,
+) -> tuple[Evaluation, bool]:
+    """Return a plain evaluation for explanations, and whether its rounds are those of the rules.
+
+    Rewritten rules can be far quicker. Where the rules as written take much longer, the others
+    have to do: every fact has a proof by their rounds, too, though perhaps not the lowest. `known`
+    is an evaluation that may do.
+    """
+    from whence.engine.local.engine import LocalEvaluation
+
+    def evaluated(compiled: Compiled, limits: Limits) -> Evaluation:
+        return evaluate(
+            compiled, inputs, limits=limits, threads=threads, observer=observer, functors=functors
+        )
+
+    written = compile(program, keep_all=True, semiring="plain", derivations=True)
+    rules = written.plan.program.rules
+    if isinstance(known, LocalEvaluation) and known.program.rules == rules:
+        return known, True
+    rewritten = compile(program, keep_all=True, semiring="plain", inputs=tuple(inputs or ()))
+    if rewritten.plan.program.rules == rules:
+        return evaluated(written, limits), True
+    if not isinstance(known, LocalEvaluation):
+        known = evaluated(rewritten, limits)
+    allowed = _PATIENCE[0] + _PATIENCE[1] * known.stats.evaluate_seconds
+    if limits.timeout is not None:
+        allowed = min(allowed, limits.timeout)
+    try:
+        return evaluated(written, replace(limits, timeout=allowed)), True
+    except LimitError:
+        return known, False
 
 
 def explain_maintenance(program: Program | Compiled, strategy: str = STRATEGIES[0]) -> str:
@@ -265,7 +311,7 @@ def explain_maintenance(program: Program | Compiled, strategy: str = STRATEGIES[
 
     compiled = _kept_current(program, strategy)
     if compiled.semiring is not None and compiled.semiring.chain is None:
-        return f"all: evaluated again after each batch, as {compiled.semiring.name} is no chain"
+        return f"all relations: recompute; {_renewing(compiled.semiring)}"
     return show_maintenance(compiled.passes[-1][1], strategy)
 
 
@@ -278,8 +324,13 @@ def maintenance(
     compiled = _kept_current(program, strategy)
     if compiled.semiring is not None and compiled.semiring.chain is None:
         names = [decl.name for decl in compiled.plan.program.relations]
-        return [{"stratum": 1, "relations": names, "strategy": "recompute"}]
+        why = _renewing(compiled.semiring)
+        return [{"relations": names, "strategy": "recompute", "why": why}]
     return maintenance_as_json(compiled.passes[-1][1], strategy)
+
+
+def _renewing(semiring: AnySemiring) -> str:
+    return f"all is evaluated again after each batch: `{semiring.name}` is no chain of numbers"
 
 
 def _kept_current(program: Program | Compiled, strategy: str) -> Compiled:

@@ -173,7 +173,10 @@ def test_plan_shows_that_the_best_is_kept_by_key(roads: Path) -> None:
 
 def test_plan_says_how_annotations_are_maintained(roads: Path) -> None:
     ended = whence("plan", roads, "--semiring", "why", "--maintain", "auto")
-    assert "evaluated again after each batch" in ended.out
+    assert "all is evaluated again after each batch" in ended.out
+    ended = whence("plan", roads, "--semiring", "why", "--maintain", "auto", "--format", "json")
+    (entry,) = json.loads(ended.out)["maintenance"]
+    assert (entry["strategy"], set(entry["relations"])) == ("recompute", {"road", "way"})
     ended = whence("plan", roads, "--semiring", "tropical", "--maintain", "auto")
     assert "evaluated again" not in ended.out
     assert ended.code == 0

@@ -181,7 +181,7 @@ def functor(draw: Draw) -> FunctorDecl:
 def relation(draw: Draw) -> RelationDecl:
     storage = draw(st.sampled_from([(), ("btree",), ("brie",), ("eqrel",), ("btree_delete",)]))
     hints = draw(st.sampled_from([(), ("inline",), ("no_magic", "no_inline"), ("overridable",)]))
-    provenance = draw(st.sampled_from([None, "", "tropical"]))
+    provenance = draw(st.sampled_from([None, "", "tropical", "top-2", "count", 'a"\\b']))
     return RelationDecl(name(draw), some(draw, attribute), storage + hints, provenance)
 
 

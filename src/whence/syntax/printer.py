@@ -46,6 +46,7 @@ from whence.syntax.nodes import (
     Wildcard,
 )
 from whence.syntax.operators import INFIX, PREFIX, PREFIX_STRENGTH
+from whence.syntax.table import load
 from whence.syntax.term_builder import ESCAPES
 
 WIDTH: Final = 100
@@ -91,10 +92,14 @@ def print_attribute(attribute: Attribute) -> str:
 def print_relation(decl: RelationDecl) -> str:
     columns = [print_attribute(a) for a in decl.attributes]
     if decl.provenance is not None:
-        named = decl.provenance
-        named = named if named.isidentifier() and named.isascii() else quote(named)
-        columns.append(f"@prov:{named}" if decl.provenance else "@prov")
+        columns.append(f"@prov:{_word(decl.provenance)}" if decl.provenance else "@prov")
     return " ".join([f".decl {decl.name}({', '.join(columns)})", *decl.qualifiers])
+
+
+def _word(name: str) -> str:
+    """Return a name as it is, or quoted where it is no word or has a meaning of its own."""
+    bare = name.isidentifier() and name.isascii() and name not in load("souffle").words
+    return name if bare else quote(name)
 
 
 def print_functor(decl: FunctorDecl) -> str:
