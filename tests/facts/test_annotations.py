@@ -189,7 +189,7 @@ def test_a_default_fills_only_what_is_missing():
     assert with_cells("e", table, 1, make("tropical")).column(1).to_pylist() == [0.5, None]
 
 
-@pytest.mark.parametrize("default", [-1, lambda row: -1, lambda row: None, "x"])
+@pytest.mark.parametrize("default", [-1, lambda row: -1, lambda row: None, "x", lambda row: row[9]])
 def test_a_default_that_is_no_annotation_is_refused(default):
     with pytest.raises(DataError) as caught:
         with_cells("e", pa.table({"x": [1]}), 1, make("tropical"), default)

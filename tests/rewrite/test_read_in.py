@@ -6,7 +6,7 @@ import pytest
 
 from whence import session
 from whence.compiled import compile
-from whence.diagnostics import ProgramError, UsageError
+from whence.diagnostics import DataError, ProgramError, UsageError
 from whence.rewrite.read_in import read_in, semiring_of
 from whence.rewrite.stated import read_annotations, state_annotations
 from whence.semiring.registry import make
@@ -147,6 +147,13 @@ def test_defaults_are_for_facts_without_annotation():
     program = state_annotations(parse(UNNAMED + " e(1, 0.5). e(2)."))
     found = read_annotations(program, make("tropical"), {"e": lambda row: row[0] * 10})
     assert [f.annotation and f.annotation.value for f in found.rules if f.is_fact] == [0.5, 20.0]
+
+
+@pytest.mark.parametrize("default", [lambda row: row[9], lambda row: [1]])
+def test_what_a_function_does_wrong_is_told(default):
+    with pytest.raises(DataError) as caught:
+        compile(parse(UNNAMED + " e(1)."), semiring="tropical", annotations={"e": default})
+    assert caught.value.diagnostics[0].code == "W0942"
 
 
 @pytest.mark.parametrize(

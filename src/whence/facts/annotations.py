@@ -14,7 +14,7 @@ from whence.diagnostics import DataError, Diagnostic
 from whence.facts.records import canonical_record
 from whence.facts.schema import Column, arrow_type, truths
 from whence.rewrite.annotate import COLUMN
-from whence.rewrite.stated import Default
+from whence.rewrite.stated import Default, default_cell
 from whence.semiring.base import Cell, Chain, Semiring
 from whence.syntax.nodes import Kind, Program
 from whence.syntax.tuples import value_text
@@ -110,7 +110,9 @@ def with_cells(
         columns = [table.column(i).to_pylist() for i in range(arity)]
         rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
         found = [
-            _default(relation, semiring, default(row)) if cell is None else cell
+            _default(relation, semiring, default_cell(relation, default, row))
+            if cell is None
+            else cell
             for row, cell in zip(rows, cells.to_pylist(), strict=True)
         ]
         return _replaced(table, pa.chunked_array([pa.array(found, kind)]))
@@ -167,11 +169,9 @@ def _text(value: Cell, kind: Kind) -> str:
     return value_text(value)
 
 
-def _default(relation: str, semiring: Semiring[Any], cell: object) -> Cell:
+def _default(relation: str, semiring: Semiring[Any], cell: Cell) -> Cell:
     """Return what a default says as the column holds it."""
     try:
-        if not isinstance(cell, int | float | str):
-            raise ValueError(f"{cell!r} is neither number nor text")
         semiring.read(cell)
         return as_cell(cell, semiring)
     except (ValueError, OverflowError) as fault:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from whence.diagnostics import Diagnostic, raise_errors
+from whence.diagnostics import DataError, Diagnostic, raise_errors
 from whence.semiring.base import Cell, Semiring
 from whence.syntax.nodes import Constant, Kind, Program, RelationDecl, Rule
 from whence.syntax.printer import print_term
@@ -82,8 +82,22 @@ def read_annotations(
 def _cell(fact: Rule, defaults: Mapping[str, Default]) -> Cell | None:
     if fact.annotation is not None:
         return fact.annotation.value
-    default = defaults.get(fact.head.relation)
-    if not callable(default):
-        return default
-    args = fact.head.args
-    return default(tuple(a.value if isinstance(a, Constant) else print_term(a) for a in args))
+    relation, args = fact.head.relation, fact.head.args
+    if relation not in defaults:
+        return None
+    row = tuple(a.value if isinstance(a, Constant) else print_term(a) for a in args)
+    return default_cell(relation, defaults[relation], row)
+
+
+def default_cell(relation: str, default: Default, row: tuple[Any, ...]) -> Cell:
+    """Return the default annotation of a fact; what a function does wrong is told as such."""
+    fault = ""
+    try:
+        cell = default(row) if callable(default) else default
+        if isinstance(cell, int | float | str):
+            return cell
+        fault = f"{cell!r} is neither number nor text"
+    except Exception as error:  # whatever a user's function may raise
+        fault = f"{type(error).__name__}: {error}"
+    message = f"the function that annotates `{relation}` fails for {row!r}"
+    raise DataError(Diagnostic("W0942", message, notes=(fault,)))
