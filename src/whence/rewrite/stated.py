@@ -93,7 +93,7 @@ def default_cell(relation: str, default: Default, row: tuple[Any, ...]) -> Cell:
     """Return the default annotation of a fact; what a function does wrong is told as such."""
     fault = ""
     try:
-        cell = default(row) if callable(default) else default
+        cell: object = default(row) if callable(default) else default
         if isinstance(cell, int | float | str):
             return cell
         fault = f"{cell!r} is neither number nor text"
