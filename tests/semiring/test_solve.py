@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest import mock
 
 import networkx as nx
 import pytest
@@ -19,17 +20,22 @@ from semiring.hypergraphs import (
     sum_of_trees,
     supported,
 )
+from whence.semiring import chains
+from whence.semiring import solve as solving
 from whence.semiring.absorption import Absorption
 from whence.semiring.base import Law, Semiring, converges
 from whence.semiring.boolean import Boolean
 from whence.semiring.bottleneck import Bottleneck
 from whence.semiring.counting import Counting, CountingInf
 from whence.semiring.how import How
+from whence.semiring.lukasiewicz import Lukasiewicz
+from whence.semiring.minimax import Minimax
 from whence.semiring.product import Product
 from whence.semiring.solve import Endless, solve
 from whence.semiring.topk import TopK, TopKDistinct
 from whence.semiring.tropical import Tropical
 from whence.semiring.visits import Visits
+from whence.semiring.viterbi import Viterbi
 from whence.semiring.which import Which
 from whence.semiring.why import MinWhy, Why
 
@@ -60,6 +66,8 @@ class Plain(Semiring[Any]):
 
 
 def costs_of(semiring: Semiring[Any], costs: list[int]) -> list[Any]:
+    if semiring.name in ("viterbi", "lukasiewicz"):
+        return [semiring.read(1 - cost / 8) for cost in costs]
     return [semiring.read(min(cost, 1) if semiring.name == "boolean" else cost) for cost in costs]
 
 
@@ -85,6 +93,34 @@ def test_absorptive_semirings_sum_over_trees_that_repeat_nothing(small: Small, c
         leaves = small.leaves(named, names_of(named))
         found = solve(small.graph, named, leaves)
         assert found == [sum_of_trees(small, n, named, leaves) for n in range(small.nodes)]
+
+
+@given(small_graphs(), COSTS)
+def test_numbers_in_arrays_are_those_of_best_first_search(small: Small, costs) -> None:
+    for semiring in (Tropical(), Bottleneck(), Minimax(), Boolean(), Viterbi(), Lukasiewicz()):
+        leaves = small.leaves(semiring, costs_of(semiring, costs))
+        expected = solve(small.graph, semiring, leaves)
+        with mock.patch.object(solving, "WIDE", 0):
+            assert solve(small.graph, semiring, leaves) == expected
+
+
+@pytest.mark.parametrize("most", ["MAX_NARROW", "MAX_CORRECTIONS"])
+def test_what_takes_arrays_too_many_rounds_is_searched_best_first(most: str) -> None:
+    length = 600
+    ring = hypergraph(length, [((n + 1) % length, (n,)) for n in range(length)])
+    leaves = [1, *[math.inf] * (length - 1)]
+    with mock.patch.object(chains, most, 0):
+        assert solve(ring, Tropical(), leaves) == [1] * length
+
+
+def test_costs_too_large_for_floats_stay_exact() -> None:
+    length = 400
+    doubling = hypergraph(length, [(n + 1, (n, n)) for n in range(length - 1)])
+    found = solve(doubling, Tropical(), [3, *[math.inf] * (length - 1)])
+    assert found[100] == 3 * 2**100
+    large = solve(doubling, Tropical(), [2**53 + 1, *[math.inf] * (length - 1)])
+    assert large[0] == 2**53 + 1
+    assert large[1] == 2**54 + 2
 
 
 @given(small_graphs(), COSTS)

@@ -1,8 +1,8 @@
 """Facts that are derived from each other: their annotations, by what the semiring's laws allow.
 
-Absorptive and totally ordered: best first (Knuth 1977), and so in each dimension of a product.
-Costs of the k best: up to k settlements. Idempotent: each product is merged when a premise of it
-has changed. Stable: sums are computed again until none changes.
+Absorptive and totally ordered: best first (Knuth 1977). Costs of the k best: up to k settlements.
+Idempotent: each product is merged when a premise of it has changed. Stable: sums are computed
+again until none changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from whence.semiring.base import Law, Semiring
 from whence.semiring.order import Check
-from whence.semiring.product import Product
 from whence.semiring.topk import TopK, TopKDistinct
 
 T = TypeVar("T")
@@ -56,25 +55,11 @@ def untie(knot: Knot[Any], semiring: Semiring[Any], check: Check) -> Sequence[An
     laws = semiring.laws
     if laws & Law.ABSORPTIVE and laws & Law.SELECTIVE:
         return best_first(knot, semiring, check)
-    if isinstance(semiring, Product):
-        # Each dimension is a semiring of its own, with laws that the product may lack.
-        found = (
-            untie(_dimension(knot, place), part, check)
-            for place, part in enumerate(semiring.dimensions)
-        )
-        return list(zip(*found, strict=True))
     if isinstance(semiring, TopK):
         return settle_costs(knot, semiring.k, isinstance(semiring, TopKDistinct), check)
     if laws & (Law.IDEMPOTENT | Law.ABSORPTIVE):
         return merge_changes(knot, semiring, check)
     return recompute_sums(knot, semiring, check)
-
-
-def _dimension(knot: Knot[Any], place: int) -> Knot[Any]:
-    return Knot(
-        [value[place] for value in knot.initial],
-        [Step(step.head, step.outside[place], step.inside) for step in knot.steps],
-    )
 
 
 def product(semiring: Semiring[T], step: Step[T], values: Sequence[T]) -> T:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from whence.semiring.base import Law, Semiring
+from whence.semiring.chains import solve_chain
 from whence.semiring.counting import Counting
 from whence.semiring.cycles import Knot, Step, untie
 from whence.semiring.hypergraph import Hypergraph, Ints
@@ -29,8 +30,12 @@ from whence.semiring.order import (
     shortest_cycle,
     supported,
 )
+from whence.semiring.product import Product
 
 T = TypeVar("T")
+
+WIDE = 256
+"""Instances from which on arrays are quicker than numbers of Python."""
 
 BLOCK = 1 << 13
 """Nodes whose premises are Python numbers at a time."""
@@ -58,6 +63,13 @@ def solve(
     `leaves` are what nodes are given, zero for those that are not; a node may be given and
     derived as well. `Endless` is raised where annotations would grow for ever.
     """
+    if isinstance(semiring, Product):
+        # Each dimension is a semiring of its own, with laws that the product may lack.
+        parts = (
+            solve(graph, dimension, [leaf[place] for leaf in leaves], check)  # type: ignore[index]
+            for place, dimension in enumerate(semiring.dimensions)
+        )
+        return list(zip(*parts, strict=True))  # type: ignore[arg-type]
     given = np.fromiter((v != semiring.zero for v in leaves), np.bool_, count=graph.nodes)
     shape = shape_of(graph)
     found = supported(shape, given)
@@ -68,12 +80,18 @@ def solve(
         shape = shape_of(restricted(graph, kept))
     else:
         numbers = np.arange(graph.instances)
-    if type(semiring) is Counting:
-        counts = _count(shape, leaves)
-        if counts is not None:
-            return counts
+    return _solve(shape, semiring, leaves, check, numbers)
+
+
+def _solve(
+    shape: Shape, semiring: Semiring[Any], leaves: Sequence[Any], check: Check, numbers: Ints
+) -> list[Any]:
+    """Solve a graph whose instances all have derivations; `numbers` are those they had before."""
+    quick = _in_arrays(shape, semiring, leaves, check)
+    if quick is not None:
+        return quick
     values = list(leaves)
-    done = np.zeros(graph.nodes, dtype=np.bool_)
+    done = np.zeros(shape.graph.nodes, dtype=np.bool_)
     for level in levels(shape):
         done[level] = True
         for at in range(0, level.shape[0], BLOCK):
@@ -85,6 +103,19 @@ def solve(
         else:
             _add_up(shape, np.array(component.nodes), values, semiring)
     return values
+
+
+def _in_arrays(
+    shape: Shape, semiring: Semiring[Any], leaves: Sequence[Any], check: Check
+) -> list[Any] | None:
+    """Solve a graph of numbers in arrays, where that is quicker and exact."""
+    if shape.graph.instances < WIDE:
+        return None
+    if type(semiring) is Counting:
+        return _count(shape, leaves)
+    if semiring.chain is not None:
+        return solve_chain(shape, semiring, semiring.chain, leaves, check)
+    return None
 
 
 def _all_of(graph: Hypergraph, found: Flags) -> Flags:
