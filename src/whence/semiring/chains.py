@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from whence.semiring.base import Chain, Semiring, Times
 from whence.semiring.hypergraph import Ints
-from whence.semiring.order import NARROW, Check, Shape
+from whence.semiring.order import NARROW, Check, Shape, distinct
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def _corrected(shape: Shape, chain: Chain, values: Floats, check: Check) -> Floa
     left, narrow = MAX_CORRECTIONS * graph.instances, MAX_NARROW
     while frontier.shape[0]:
         check()
-        readers = np.unique(shape.reading.of(frontier))
+        readers = distinct(shape.reading.of(frontier), graph.instances)
         left -= readers.shape[0]
         narrow -= frontier.shape[0] <= NARROW
         if left < 0 or narrow < 0:
@@ -66,7 +66,7 @@ def _corrected(shape: Shape, chain: Chain, values: Floats, check: Check) -> Floa
         kept = better(products, values[heads])
         heads = heads[kept]
         best.at(values, heads, products[kept])
-        frontier = np.unique(heads)
+        frontier = distinct(heads, graph.nodes)
     return values
 
 

@@ -18,6 +18,9 @@ from whence.semiring.hypergraph import Hypergraph, Ints
 NARROW = 24
 """Up to so many nodes are taken one by one: array operations cost more than they save."""
 
+_MANY = 16
+"""Marks pay from one number in so many on."""
+
 Flags = NDArray[np.bool_]
 
 Check = Callable[[], None]
@@ -50,6 +53,24 @@ def lists_by(keys: Ints, items: Ints | None, count: int) -> Lists:
     start = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(keys, minlength=count), out=start[1:])
     return Lists(start, order if items is None else items[order])
+
+
+def distinct(numbers: Ints, below: int) -> Ints:
+    """Return the numbers, each once, in order; for many of them marks are quicker than a search."""
+    if numbers.shape[0] * _MANY < below:
+        return np.unique(numbers)
+    marks = np.zeros(below, dtype=np.bool_)
+    marks[numbers] = True
+    return np.flatnonzero(marks)
+
+
+def counted(numbers: Ints, below: int) -> tuple[Ints, Ints]:
+    """Return the numbers, each once, and how often each is there."""
+    if numbers.shape[0] * _MANY < below:
+        return np.unique(numbers, return_counts=True)
+    times = np.bincount(numbers, minlength=below)
+    found = np.flatnonzero(times)
+    return found, times[found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +120,7 @@ def supported(shape: Shape, given: Flags) -> Flags:
         heads = graph.heads[ready]
         heads = heads[~found[heads]]
         found[heads] = True
-        frontier = np.unique(heads)
+        frontier = distinct(heads, graph.nodes)
     return found
 
 
@@ -114,7 +135,7 @@ def _ready(shape: Shape, nodes: Ints, waiting: Ints) -> Ints:
                 if waiting[instance] == 0:
                     found.append(instance)
         return np.array(found, dtype=np.int64)
-    readers, times = np.unique(shape.reading.of(nodes), return_counts=True)
+    readers, times = counted(shape.reading.of(nodes), waiting.shape[0])
     waiting[readers] -= times
     ready: Ints = readers[waiting[readers] == 0]
     return ready
@@ -143,7 +164,7 @@ def _done(graph: Hypergraph, instances: Ints, pending: Ints) -> Ints:
             if pending[head] == 0:
                 found.append(head)
         return np.array(found, dtype=np.int64)
-    derived, times = np.unique(heads, return_counts=True)
+    derived, times = counted(heads, graph.nodes)
     pending[derived] -= times
     done: Ints = derived[pending[derived] == 0]
     return done
