@@ -70,6 +70,7 @@ class Compiled:
 
     def as_json(self) -> dict[str, object]:
         """Return what `whence plan --format json` prints."""
+        from whence.analysis.convergence import recursions
         from whence.plan.show import plan_as_json
         from whence.semiring.evaluator import evaluator_of
 
@@ -80,6 +81,14 @@ class Compiled:
                 "name": self.semiring.name,
                 "evaluator": found.name,
                 "reason": found.reason,
+                "recursions": [
+                    {
+                        "relations": list(recursion.relations),
+                        "outlook": recursion.outlook.name.lower(),
+                        "reason": recursion.reason,
+                    }
+                    for recursion in recursions(self.plan.program, self.semiring)
+                ],
             }
         return {
             **annotated,

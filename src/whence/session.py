@@ -361,10 +361,15 @@ def explain_plan(compiled: Compiled) -> str:
 
     parts: list[str] = []
     if compiled.semiring is not None:
+        from whence.analysis.convergence import recursions
         from whence.semiring.evaluator import evaluator_of
 
         found = evaluator_of(compiled.semiring)
-        parts.append(f"── semiring {compiled.semiring.name}\n{found.name}: {found.reason}")
+        lines = [f"── semiring {compiled.semiring.name}", f"{found.name}: {found.reason}"]
+        for recursion in recursions(compiled.plan.program, compiled.semiring):
+            named = ", ".join(f"`{name}`" for name in recursion.relations)
+            lines.append(f"recursion of {named}: {recursion.outlook.value} ({recursion.reason})")
+        parts.append("\n".join(lines))
     before: Program | None = None
     for name, program in compiled.passes:
         if program == before:

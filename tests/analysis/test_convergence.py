@@ -97,3 +97,17 @@ def test_a_column_that_only_grows_or_only_shrinks_makes_sure(rules: str, word: s
     (found,) = recursions(program("p(x, y) :- e(x, y)." + rules), make("counting"))
     assert found.outlook is (Outlook.FACTS if word is None else Outlook.PROGRESS)
     assert word is None or word in found.reason
+
+
+def test_a_plan_says_whether_annotations_end() -> None:
+    from whence.session import compile, explain_plan
+
+    closure = parse(DECLARED + "p(x, y) :- e(x, y). p(x, z) :- p(x, y), e(y, z).")
+    counting = compile(closure, semiring="counting")
+    assert "recursion of `p`: it ends unless some fact is derived" in explain_plan(counting)
+    assert "recursion of `p`: the laws of the semiring promise" in explain_plan(
+        compile(closure, semiring="why")
+    )
+    found = counting.as_json()["semiring"]
+    assert isinstance(found, dict)
+    assert [(r["relations"], r["outlook"]) for r in found["recursions"]] == [(["p"], "facts")]

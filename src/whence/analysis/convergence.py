@@ -93,7 +93,7 @@ def _outlook(names: tuple[str, ...], rules: Sequence[Rule], semiring: Semiring[A
     column = _progress(names, rules)
     if column is not None:
         return Recursion(names, Outlook.PROGRESS, column)
-    return Recursion(names, Outlook.FACTS, "its facts decide whether derivations are finite")
+    return Recursion(names, Outlook.FACTS, "no column shows progress in each of its rules")
 
 
 def _law(semiring: Semiring[Any]) -> str:
