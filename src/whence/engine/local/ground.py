@@ -7,6 +7,7 @@ only decide which instances there are.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -115,9 +116,14 @@ class Grounding:
         self._evaluation = evaluation
         self._guard = guard
         self._dropping = dropping
-        self._inner = evaluation.scope(guard)
         self._numbered: dict[str, Relation] = {}
         self._chunks = Chunks()
+        inner = evaluation.scope(guard)
+        self._inner = replace(
+            inner,
+            relations=ChainMap(self._numbered, evaluation.relations),
+            code=_code_of_originals(inner.code),
+        )
 
     def instances(self, rule: Rule) -> Rows:
         """Return an array with a line for each instance: the head's row, then the premises'."""
@@ -134,7 +140,7 @@ class Grounding:
         head = replace(rule.head, args=(*rule.head.args, *rows))
         arity = len(rule.head.args)
         scope = self._scope(atom.relation for atom in premises_of(rule))
-        sizes = {name: relation.size for name, relation in scope.relations.items()}
+        sizes = {a.relation: scope.relations[a.relation].size for a in body if isinstance(a, Atom)}
         whole = Rule((head,), tuple(body), span=rule.span)
         plan = compile_rule(whole, head, order_body(whole, None, sizes), {})
         relation, guard = relations[head.relation], self._guard
@@ -158,7 +164,7 @@ class Grounding:
 
     def forget(self, relation: str) -> None:
         """Read the relation anew: some of its rows have gone."""
-        self._numbered.pop(relation, None)
+        self._numbered.pop(_NUMBERED + relation, None)
 
     def _kept(self, rows: Rows, rule: Rule, relation: Relation) -> Rows:
         """Leave out instances whose heads were dropped; there is no other reason to lack a head."""
@@ -179,16 +185,11 @@ class Grounding:
 
     def _scope(self, premises: Iterable[str]) -> Scope:
         """Return the relations, and numbered ones for the premises."""
-        inner = self._inner
         for name in premises:
-            if name not in self._numbered:
-                self._numbered[name] = _numbered(self._evaluation.relations[name])
-        numbered = {_NUMBERED + name: relation for name, relation in self._numbered.items()}
-        return replace(
-            inner,
-            relations={**inner.relations, **numbered},
-            code=_code_of_originals(inner.code),
-        )
+            if _NUMBERED + name not in self._numbered:
+                found = _numbered(self._evaluation.relations[name])
+                self._numbered[_NUMBERED + name] = found
+        return self._inner
 
 
 def _code_of_originals(
