@@ -134,13 +134,15 @@ class Explanations:
         live = isinstance(found, LiveView | ChainView) and not _is_searched(found)
         state = _state(found) if live else found
         if self._kept is None or self._kept[0] is not state or self._kept[1] != commit:
+            known, exact = (found, False) if live else _as_written(derived, found)
             explainer = explainer_of(
                 derived.program,
-                found if live else self._plain(derived, found),
+                known,
                 {} if live else derived.base(),
                 derived.functors,
                 self._rules_of(derived.program),
                 stated=derived.view is None,
+                exact=exact,
             )
             self._kept = state, commit, explainer, base_annotations(derived)
         return self._kept[2], self._kept[3]
@@ -152,30 +154,21 @@ class Explanations:
             self._rules = program, rules_of(program)
         return self._rules[1]
 
-    def _plain(self, derived: Derived, found: View | Evaluation) -> Evaluation:
-        """Return an evaluation in which facts are derived as the rules say, without annotations.
 
-        It is the one that is there, where rewriting has left the rules alone.
-        """
-        from whence.engine.local.engine import LocalEvaluation
+def _as_written(derived: Derived, found: View | Evaluation) -> tuple[Evaluation, bool]:
+    """Return an evaluation for explanations: the one that is there, if it will do."""
+    from whence.engine.local.engine import LocalEvaluation
 
-        program = derived.program if derived.view is None else derived.unsettled()
-        compiled = session.compile(program, keep_all=True, semiring=PLAIN, derivations=True)
-        if (
-            isinstance(found, LocalEvaluation)
-            and found.program.rules == compiled.plan.program.rules
-        ):
-            return found
-        settings = derived.settings
-        return session.evaluate(
-            compiled,
-            derived.base(),
-            engine=settings.engine,
-            limits=settings.limits,
-            threads=settings.threads,
-            observer=settings.observer,
-            functors=derived.functors,
-        )
+    settings = derived.settings
+    return session.evaluate_as_written(
+        derived.program if derived.view is None else derived.unsettled(),
+        derived.base(),
+        known=found if isinstance(found, LocalEvaluation) else None,
+        limits=settings.limits,
+        threads=settings.threads,
+        observer=settings.observer,
+        functors=derived.functors,
+    )
 
 
 def _is_searched(view: View) -> bool:

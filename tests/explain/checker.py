@@ -576,7 +576,10 @@ def _as_term(value: Value) -> Term:
 
 
 def fewest_missing(state: State, number: int, fact: Fact, domain: Iterable[Value]) -> float:
-    """The fewest literals of a rule that fail, over all values of its variables in the domain."""
+    """The fewest literals of a rule that fail, over values of its variables in the domain.
+
+    Values count that the head gives, or a literal that holds: of others nobody would think.
+    """
     rule, values, best = state.program.rules[number - 1], list(domain), inf
     for head, body in product(rule.heads, alternatives(rule.body)):
         if head.relation != fact.relation:
@@ -590,7 +593,31 @@ def fewest_missing(state: State, number: int, fact: Fact, domain: Iterable[Value
                     equal(world.value(arg, env), value)
                     for arg, value in zip(head.args, fact.row, strict=True)
                 ):
-                    best = min(best, sum(not world.holds(literal, env) for literal in body))
+                    holding = [literal for literal in body if world.holds(literal, env)]
+                    if _bound(head, holding) >= world.scope:
+                        best = min(best, len(body) - len(holding))
             except (Unknown, NoValue, KeyError, TypeError):
                 continue  # a value of another type
     return best
+
+
+def _bound(head: Atom, holding: list[Literal]) -> set[str]:
+    """The variables that a plain head and literals give values to."""
+    bound = {arg.name for arg in head.args if isinstance(arg, Variable)}
+    for literal in holding:
+        if isinstance(literal, Atom):
+            bound |= {n for arg in literal.args if _is_pattern(arg) for n in names(arg)}
+    grown = True
+    while grown:
+        grown = False
+        for literal in holding:
+            if isinstance(literal, Constraint) and literal.op == "=":
+                for a, b in ((literal.left, literal.right), (literal.right, literal.left)):
+                    if names(a) <= bound and _is_pattern(b) and not names(b) <= bound:
+                        bound |= names(b)
+                        grown = True
+    return bound
+
+
+def _is_pattern(term: Term) -> bool:
+    return isinstance(term, Variable | Record)

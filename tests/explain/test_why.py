@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explain.checker import State, check_proof
 from property.agreement import quick
-from whence import Database
+from whence import Database, session
 from whence.diagnostics import DataError, LimitError, UsageError, WhenceError
 from whence.explain.model import Absence, Cut, Derived, Fact, Folded, Given, Holds, Premise, Proof
 from whence.session import explainer, parse
@@ -210,6 +211,19 @@ def test_doubling_rules_give_proofs_of_logarithmic_height() -> None:
     text = CLOSURE.replace("path(x, y), edge(y, z)", "path(x, y), path(y, z)")
     db = loaded(text, edge=[(i, i + 1) for i in range(64)])
     assert proved(db, "path(0, 64)").height == 7
+
+
+def test_rules_that_take_too_long_as_written_are_explained_by_the_rounds_of_quicker_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "_PATIENCE", (0.0, 0.0))
+    text = CLOSURE.replace("path(x, y), edge(y, z)", "path(x, y), path(y, z)")
+    edges = [(i, (i + 1) % 12) for i in range(12)]
+    db = loaded(text, edge=edges)
+    state = State(db.program, {n: set(db[n].rows()) for n in ("edge", "path")}, {"edge": {*edges}})
+    for fact in state.facts():
+        check_proof(db.why(fact), state)
+    assert proved(db, "path(0, 8)", minimal=True).height == 4
 
 
 def test_heights_are_least_over_several_strata() -> None:

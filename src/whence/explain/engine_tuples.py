@@ -36,6 +36,8 @@ class EngineTuples:
         evaluation: LocalEvaluation,
         holders: Mapping[str, str] | None = None,
         given: Given | None = None,
+        *,
+        exact: bool = True,
     ) -> None:
         """`holders` says of a view's relations where their base facts are.
 
@@ -47,16 +49,13 @@ class EngineTuples:
         self._codec = evaluation.codec
         self._holders = holders
         self._given = given
+        self.exact = exact and holders is None
 
     @staticmethod
     def of_view(program: Program, view: LiveView) -> EngineTuples:
         """Return the tuples of a view, as they are now."""
         holders = view.holders  # first: it brings the view up to date
         return EngineTuples(program, view.evaluation, holders)
-
-    @property
-    def exact(self) -> bool:
-        return self._holders is None
 
     def matching(self, relation: str, known: Known, below: int | None = None) -> Iterator[Row]:
         rows = self._find(relation, known)

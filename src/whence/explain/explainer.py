@@ -42,11 +42,12 @@ def explainer_of(
     rules: Rules | None = None,
     *,
     stated: bool = True,
+    exact: bool = True,
 ) -> Explainer:
     """Return who explains the relations of an evaluation or of a view, as they are now.
 
     `inputs` are the facts that an evaluation was given beside those of the text, or without
-    `stated` all of them; a view knows.
+    `stated` all of them; a view knows. It is `exact` if its rules were those of the program.
     """
     rules = rules or rules_of(program)
     known = functors or UserFunctors()
@@ -54,7 +55,7 @@ def explainer_of(
     if isinstance(inner, LiveView):
         return Explainer(rules, EngineTuples.of_view(program, inner), known, stated=False)
     assert isinstance(inner, LocalEvaluation)
-    tuples = EngineTuples(program, inner, given=given_in(inputs))
+    tuples = EngineTuples(program, inner, given=given_in(inputs), exact=exact)
     return Explainer(rules, tuples, known, stated=stated)
 
 

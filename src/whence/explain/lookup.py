@@ -20,6 +20,9 @@ Known: TypeAlias = Mapping[int, Value]
 class Tuples(Protocol):
     """The tuples of all relations, in one state."""
 
+    exact: bool
+    """Whether a rank is one less than the least height within what is computed together."""
+
     def matching(self, relation: str, known: Known, below: int | None = None) -> Iterator[Row]:
         """Yield the tuples with these values; with `below`, those of lower rank only."""
         ...
@@ -49,11 +52,6 @@ class Tuples(Protocol):
 
         Ranks are compared between facts of relations that are computed together.
         """
-        ...
-
-    @property
-    def exact(self) -> bool:
-        """Whether a rank is one less than the least height within what is computed together."""
         ...
 
     def ordinal(self, value: Value, kind: Kind) -> int:

@@ -1,9 +1,6 @@
 """Why a fact does not hold: for each rule that could derive it, the instances that fail least.
 
-For every rule, ever larger sets of its literals are left out, until the rest holds: what was left
-out is then missing. So the first that is found lacks as few premises as any. Of those the ones that
-lack different literals come first, in the order of the body, then others with other values. Only
-where there are none come instances that would derive another fact, by an argument that is computed.
+Values come from the fact and from what holds; no other values are thought of.
 """
 
 from __future__ import annotations
@@ -107,7 +104,8 @@ def _failures(
 ) -> tuple[_Cost, list[_Found]]:
     """Return the instances that lack the fewest literals, by the set of literals they lack.
 
-    That the head is another fact counts for more than any literal of the body.
+    Ever larger sets of literals are left out, until the rest holds: what was left out is missing
+    then. That the head is another fact counts for more than any literal of the body.
     """
     given, body = _from_head(asking.search, rule, fact)
     if given is None:
@@ -152,7 +150,7 @@ def _sets(body: Body) -> Iterator[tuple[bool, tuple[int, ...]]]:
 
 
 def _in_turn(by_set: list[_Found], nearest: int) -> _Found:
-    """Return one failure of each set of literals, then another of each, and so on."""
+    """Return one failure of each set of literals, then another of each with other values."""
     turns = chain.from_iterable(zip_longest(*by_set))
     return list(islice((found for found in turns if found is not None), nearest))
 
@@ -197,8 +195,9 @@ def _left(body: Body, places: Sequence[int], given: Bindings, scope: Names) -> _
 def _lacking(
     search: Search, rule: HeadRule, left: _Left, given: Bindings
 ) -> Iterator[tuple[Failed, list[Fact | None]]]:
-    """Yield the instances in which all literals left out are missing."""
+    """Yield the instances in which all literals left out are missing; wildcards tell none apart."""
     scope = rule.scope
+    told: set[tuple[object, ...]] = set()
     for found in search.solve(left.solved, given, scope):
         if not all(_is_missing(search, literal, found, scope) for literal in left.out):
             continue
@@ -211,7 +210,9 @@ def _lacking(
             tuple([_missing(search, o, found, scope) for o in left.out]),
             tuple([literal_text(search, o, found, scope) for o in left.open]),
         )
-        yield failed, [_lacked(search, o, found, scope) for o in left.out]
+        if (failed.bindings, failed.missing) not in told:
+            told.add((failed.bindings, failed.missing))
+            yield failed, [_lacked(search, o, found, scope) for o in left.out]
 
 
 def _is_missing(search: Search, literal: Literal, found: Bindings, scope: Names) -> bool:
