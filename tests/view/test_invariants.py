@@ -10,6 +10,7 @@ import pytest
 
 from view.knobs import turned
 from whence import session
+from whence.engine.local.best import Best
 from whence.engine.local.searches import Searches
 from whence.view.base import Update
 from whence.view.live import LiveView
@@ -111,25 +112,28 @@ def check(view: LiveView) -> None:
 def check_searches(searches: Searches) -> None:
     """Each value is what its parent gives, and parents lead to a seed, never round."""
     reached = 0
-    for p in range(searches._pivots.size):
-        value, parent = searches._value[p], searches._parent[p]
-        for state in np.flatnonzero(parent[: searches._states.size]):
+    for p in range(searches.pivots.size):
+        parent = searches.parent[p]
+        value = searches.value[p] if isinstance(searches, Best) else None
+        for state in np.flatnonzero(parent[: searches.states.size]):
             reached += 1
             seen, at = {int(state)}, int(state)
             while parent[at] > 0:
                 step = parent[at] - 1
-                assert searches._steps.live[step], "a value hangs on a step that is gone"
-                assert searches._dst[step] == at
-                before = int(searches._src[step])
-                assert value[at] == value[before] + searches._weight[step]
+                assert searches.steps.live[step], "a value hangs on a step that is gone"
+                assert searches.dst[step] == at
+                before = int(searches.src[step])
+                if isinstance(searches, Best):
+                    assert value[at] == value[before] + searches.weight[step]
                 assert before not in seen, "values hold each other up"
                 seen.add(before)
                 at = before
             seed = -parent[at] - 1
             assert parent[at] != 0, "a value hangs on a state that is not reached"
-            assert searches._seeds.live[seed], "a value hangs on a seed that is gone"
-            assert (searches._seed_pivot[seed], searches._seed_state[seed]) == (p, at)
-            assert searches._seed_value[seed] == value[at]
+            assert searches.seeds.live[seed], "a value hangs on a seed that is gone"
+            assert (searches.seed_pivot[seed], searches.seed_state[seed]) == (p, at)
+            if isinstance(searches, Best):
+                assert searches.seed_value[seed] == value[at]
     assert searches.alive == reached
 
 

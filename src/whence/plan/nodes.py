@@ -168,14 +168,15 @@ class Search:
     """A recursion as a search: `pivot` columns are carried along, `state` columns change."""
 
     relation: str
-    keyed: Keyed
+    keyed: Keyed | None
+    """Which value is best for a state; None where a state is just reached."""
     pivot: tuple[int, ...]
     state: tuple[int, ...]
     combine: Combine
     steps: tuple[Rule, ...]
-    """Rules for `@step:` tuples: the state a step leaves, the one it reaches, its weight."""
+    """Rules for `@step:` tuples: the state a step leaves, the one it reaches, and its weight."""
     seeds: tuple[Rule, ...]
-    """The rules without recursion, which give the values that searches start from."""
+    """The rules without recursion, which give what searches start from."""
 
 
 @dataclass(frozen=True, slots=True)

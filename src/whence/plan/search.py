@@ -36,14 +36,28 @@ SEED = "@seed:"
 
 
 def find_search(stratum: Stratum) -> Search | None:
-    """Return the stratum's recursion as a search, None when it is not one that is known."""
-    if len(stratum.relations) != 1 or not stratum.recursive or len(stratum.subsumptions) != 1:
+    """Return a recursion that keeps the best value of each key as a search, None if it is none."""
+    if len(stratum.relations) != 1 or len(stratum.subsumptions) != 1:
         return None
-    (name,), (subsumption,) = stratum.relations, stratum.subsumptions
+    (subsumption,) = stratum.subsumptions
     keyed = recognise_keyed(subsumption)
     arity = len(subsumption.dominated.args)
     if keyed is None or len(keyed.key) + 1 != arity or keyed.kind is Kind.UNSIGNED:
         return None
+    return _search(stratum, keyed, keyed.key)
+
+
+def find_reach(stratum: Stratum) -> Search | None:
+    """Return a recursion without subsumption as a search for what steps reach, if it is one."""
+    if len(stratum.relations) != 1 or stratum.subsumptions or stratum.selections:
+        return None
+    (name,) = stratum.relations
+    arities = [len(r.head.args) for r in stratum.rules if r.head.relation == name]
+    return _search(stratum, None, range(arities[0])) if arities else None
+
+
+def _search(stratum: Stratum, keyed: Keyed | None, key: Sequence[int]) -> Search | None:
+    (name,) = stratum.relations
     seeds, recursive = [], []
     for rule in stratum.rules:
         own = [a for a in rule.body if isinstance(a, Atom) and a.relation == name]
@@ -53,25 +67,20 @@ def find_search(stratum: Stratum) -> Search | None:
             recursive.append((rule, own[0]))
         else:
             seeds.append(rule)
-    pivot = [c for c in keyed.key if all(_carried(rule, atom, c) for rule, atom in recursive)]
-    state = [c for c in keyed.key if c not in pivot]
+    pivot = [c for c in key if all(_carried(rule, atom, c) for rule, atom in recursive)]
+    state = [c for c in key if c not in pivot]
     if not recursive or not state:
         return None
-    found = [_step(rule, atom, keyed, pivot, state) for rule, atom in recursive]
+    found = [_step(rule, atom, keyed, state) for rule, atom in recursive]
     steps = [step for step in found if step is not None]
     ways = {combine for _, combine in steps if combine is not None}
     if len(steps) < len(found) or len(ways) > 1:
         return None
     combine = ways.pop() if ways else Combine.SUM
-    return Search(
-        name,
-        keyed,
-        tuple(pivot),
-        tuple(state),
-        combine,
-        tuple(_weighed(rule, combine, keyed.kind) for rule, _ in steps),
-        tuple(seeds),
-    )
+    rules = [rule for rule, _ in steps]
+    if keyed is not None:
+        rules = [_weighed(rule, combine, keyed.kind) for rule in rules]
+    return Search(name, keyed, tuple(pivot), tuple(state), combine, tuple(rules), tuple(seeds))
 
 
 def _carried(rule: Rule, own: Atom, column: int) -> bool:
@@ -86,36 +95,47 @@ def _carried(rule: Rule, own: Atom, column: int) -> bool:
 
 
 def _step(
-    rule: Rule, own: Atom, keyed: Keyed, pivot: Sequence[int], state: Sequence[int]
+    rule: Rule, own: Atom, keyed: Keyed | None, state: Sequence[int]
 ) -> tuple[Rule, Combine | None] | None:
     """Return the rule of the steps that a recursive rule makes, and how they combine."""
-    value = own.args[keyed.value]
     rest = [literal for literal in rule.body if literal is not own]
-    if not isinstance(value, Variable) or not _plain(rest):
+    if not _plain(rest):
         return None
-    weight = rule.head.args[keyed.value]
-    if isinstance(weight, Variable) and weight != value:
-        weight, rest = _defined(weight, rest)
-    if value.name in variables(*rest) or value.name in variables(
-        *(a for c, a in enumerate(own.args) if c != keyed.value)
-    ):
-        return None
-    found = _split(weight, value)
-    if found is None:
-        return None
-    combine, weight_term = found
+    combine: Combine | None = None
+    last: tuple[Term, ...] = ()
+    if keyed is not None:
+        weighed = _weight(rule, own, keyed, rest)
+        if weighed is None:
+            return None
+        combine, last, rest = weighed
     leaves = tuple(own.args[c] for c in state)
     reaches = tuple(rule.head.args[c] for c in state)
     atoms = [literal for literal in rest if isinstance(literal, Atom)]
-    bound = set(variables(*atoms))
     if any(not isinstance(a, Variable | Constant) for a in (*leaves, *reaches)):
         return None
-    needed = set(variables(*leaves, *reaches, *((weight_term,) if weight_term else ())))
-    if not needed <= bound or value.name in needed or len(atoms) != 1:
+    if not set(variables(*leaves, *reaches, *last)) <= set(variables(*atoms)) or len(atoms) != 1:
         return None
-    last = (weight_term,) if weight_term is not None else ()
     head = Atom(STEP + rule.head.relation, (*leaves, *reaches, *last))
     return Rule((head,), tuple(rest), span=rule.span), combine
+
+
+def _weight(
+    rule: Rule, own: Atom, keyed: Keyed, rest: list[Literal]
+) -> tuple[Combine | None, tuple[Term, ...], list[Literal]] | None:
+    """Return how a rule combines the value with a weight, the weight, and the other literals."""
+    value, weight = own.args[keyed.value], rule.head.args[keyed.value]
+    if not isinstance(value, Variable):
+        return None
+    if isinstance(weight, Variable) and weight != value:
+        weight, rest = _defined(weight, rest)
+    others = [a for c, a in enumerate(own.args) if c != keyed.value]
+    others += [a for c, a in enumerate(rule.head.args) if c != keyed.value]
+    if value.name in variables(*rest, *others):
+        return None
+    found = _split(weight, value)
+    if found is None or (found[1] is not None and value.name in variables(found[1])):
+        return None
+    return found[0], () if found[1] is None else (found[1],), rest
 
 
 def _plain(rest: Iterable[Literal]) -> bool:

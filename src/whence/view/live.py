@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -62,14 +62,29 @@ class LiveView:
         self._guard = Guard(limits)
         self._threads = min(max(1, threads or os.cpu_count() or 1), MAX_THREADS)
         self._stale: dict[str, pa.Table] | None = None
+        self._unsearched: set[str] = set()
         self.work = Work()
         with limits_told():
-            try:
-                self._build(maintained(program, inputs.keys()), inputs)
-            except Unsuited:
-                self._build(maintained(program, inputs.keys(), searching=False), inputs)
+            self._build_searching(inputs.keys(), inputs)
 
     # ── making it ──
+
+    def _build_searching(
+        self, given: Collection[str], inputs: Mapping[str, pa.Table], *, facts: bool = True
+    ) -> None:
+        """Make everything; relations that cannot be kept as searches are kept otherwise."""
+        while True:
+            program = self._to_maintain(given)
+            try:
+                self._build(program if facts else program.without_facts(), inputs)
+                return
+            except Unsuited as error:
+                self._unsearched.add(error.relation)
+
+    def _to_maintain(self, given: Collection[str]) -> Maintained:
+        # The other strategies are asked for by who wants to see them at work.
+        reach = self._strategy == "auto"
+        return maintained(self._program, given, unsearched=self._unsearched, reach=reach)
 
     def _build(self, program: Maintained, inputs: Mapping[str, pa.Table]) -> None:
         """Evaluate everything and make it live."""
@@ -87,11 +102,10 @@ class LiveView:
             started = time.perf_counter()
             search = program.searches.get(stratum.relations[0])
             if search is not None:
-                read = search.relation in program.read
-                found = SearchedStratum(stratum, search, machine, read=read)
+                (name,) = stratum.relations
+                found = SearchedStratum(stratum, search, machine, read=name in program.read)
                 special[stratum.number] = found
-                relations[search.relation] = found.relation
-                evaluation.relations[search.relation] = found.relation
+                relations[name] = evaluation.relations[name] = found.relation
             elif stratum.rules and not program.annotated.keys().isdisjoint(stratum.relations):
                 special[stratum.number] = self._annotated(stratum, program, machine, pool)
             else:
@@ -151,7 +165,7 @@ class LiveView:
         """Make everything again from base facts, after a batch that failed half-way."""
         if self._stale is not None:
             with limits_told():
-                self._build(self._maintained, self._stale)
+                self._build_searching(self._maintained.base.keys(), self._stale, facts=False)
             self._stale = None
 
     # ── batches ──
@@ -176,9 +190,9 @@ class LiveView:
             with limits_told():
                 try:
                     deltas = self._maintain(updates)
-                except Unsuited:
+                except Unsuited as error:
                     self._undo()
-                    self._search_no_more()
+                    self._unsearched.add(error.relation)
                     return self.apply(batch)
             changes = self._changes(deltas)
             self.work.seconds = time.perf_counter() - started
@@ -249,13 +263,7 @@ class LiveView:
         base = {name: self.base(name) for name in self._maintained.base}
         given = {*self._maintained.base, *names}
         with limits_told():
-            searching = bool(self._maintained.searches)
-            self._build(maintained(self._program, given, searching=searching).without_facts(), base)
-
-    def _search_no_more(self) -> None:
-        """Let searches be followed as other recursions are; everything is made again."""
-        given = self._maintained.base.keys()
-        self._maintained = maintained(self._program, given, searching=False).without_facts()
+            self._build_searching(given, base, facts=False)
 
     def _changes(self, deltas: Mapping[str, Delta]) -> Changes:
         found = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from whence.plan.build import build_plan
 from whence.plan.keyed import recognise_keyed
-from whence.plan.nodes import Keyed, Plan, Search, Stratum
+from whence.plan.nodes import Keyed, Plan, Stratum
 from whence.rewrite.annotate import COLUMN
 from whence.rewrite.materialise_aggregates import Grouping, materialise_aggregates
 from whence.syntax.nodes import (
@@ -24,7 +24,7 @@ from whence.syntax.nodes import (
     Variable,
     walk,
 )
-from whence.view.apart import searches_apart
+from whence.view.apart import Searched, searches_apart
 from whence.view.best import ALL, best_per_key, keep_all_rows
 from whence.view.reading import reads
 
@@ -39,7 +39,7 @@ class Maintained:
     groupings: Mapping[str, Grouping]
     base: Mapping[str, str]
     """For each relation that may be given facts, the relation that holds them."""
-    searches: Mapping[str, Search] = field(default_factory=dict)
+    searches: Mapping[str, Searched] = field(default_factory=dict)
     """The recursions that are kept current as searches over steps and seeds."""
     annotated: Mapping[str, Keyed] = field(default_factory=dict)
     """The relations that keep the best annotation of each tuple."""
@@ -68,16 +68,23 @@ class Maintained:
         return replace(self, plan=replace(self.plan, strata=strata))
 
 
-def maintained(program: Program, given: Collection[str], *, searching: bool = True) -> Maintained:
+def maintained(
+    program: Program,
+    given: Collection[str],
+    *,
+    unsearched: Collection[str] | None = (),
+    reach: bool = False,
+) -> Maintained:
     """Return what to maintain; `given` are relations that are given facts though they have rules.
 
-    The program is one that has been through the passes. Without `searching`, recursions that are
-    searches are maintained as all others.
+    The program is one that has been through the passes. Recursions that are searches are kept as
+    such, but for those of `unsearched`, or all if that is None; with `reach` also those that find
+    what is reached, and not the best way.
     """
     apart, base = _base_apart(program, given)
-    searches: Mapping[str, Search] = {}
-    if searching:
-        found = searches_apart(apart)
+    searches: Mapping[str, Searched] = {}
+    if unsearched is not None:
+        found = searches_apart(apart, unsearched, reach=reach)
         apart, searches = found.program, found.searches
     annotated = _annotated(apart)
     keyed = {n: best for n, best in best_per_key(apart).items() if n not in {*searches, *annotated}}

@@ -6,11 +6,13 @@ import time
 
 import numpy as np
 
+from whence.engine.local.best import Best
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.live import NONE, Delta, LiveRelation, replace_rows
+from whence.engine.local.live import Delta, LiveRelation, replace_rows
+from whence.engine.local.reach import Reach
 from whence.engine.local.searches import Searches
-from whence.plan.nodes import Search, Stratum
-from whence.plan.search import SEED, STEP
+from whence.plan.nodes import Stratum
+from whence.view.apart import Searched, Source
 from whence.view.base import StratumWork
 from whence.view.choice import Choice
 from whence.view.rules import Deltas, Machine
@@ -58,36 +60,41 @@ class SearchedRelation(LiveRelation):
 class SearchedStratum:
     """A stratum whose relation is the outcome of searches over steps and seeds."""
 
-    def __init__(self, stratum: Stratum, search: Search, machine: Machine, *, read: bool) -> None:
+    def __init__(
+        self, stratum: Stratum, searched: Searched, machine: Machine, *, read: bool
+    ) -> None:
         self.stratum = stratum
         self.machine = machine
         self.rules = None
         self.choice = Choice(0.0)
-        self._step, self._seed = STEP + search.relation, SEED + search.relation
-        self.reads = frozenset({self._step, self._seed})
-        pool = machine.pool() if machine.threads > 1 else None
-        self._searches = Searches(search, machine.guard, machine.threads, pool)
-        steps, seeds = (machine.relations[n].live_rows() for n in (self._step, self._seed))
-        came, _ = self._searches.apply((steps, steps[:0]), (seeds, seeds[:0]))
-        name, evaluation = search.relation, machine.evaluation
+        self._steps, self._seeds = searched.steps, searched.seeds
+        self.reads = frozenset({self._steps.relation, self._seeds.relation})
+        search, pool = searched.search, machine.pool() if machine.threads > 1 else None
+        kind = Reach if search.keyed is None else Best
+        self._searches = kind(search, machine.guard, machine.threads, pool)
+        came = self._searches.begin(self._all(self._steps), self._all(self._seeds))
         self.relation: LiveRelation
         if read:
-            self.relation = evaluation.live(name)
-            self.relation.adopt(_joined(came, self.relation.arity))
+            self.relation = machine.evaluation.live(search.relation)
+            self.relation.adopt(_joined(came, self._searches.width))
         else:
-            arity = len(search.keyed.key) + 1
-            self.relation = SearchedRelation(name, arity, self._searches)
+            width = self._searches.width
+            self.relation = SearchedRelation(search.relation, width, self._searches)
 
     def maintain(self, strategy: str, deltas: Deltas) -> tuple[dict[str, Delta], StratumWork]:
         """Bring the stratum up to date with the changes below; return its own, and the work."""
         started = time.perf_counter()
         work = StratumWork(self.stratum.number, self.stratum.relations, "search")
-        steps, seeds = self._changed(self._step, deltas), self._changed(self._seed, deltas)
-        if strategy == "recompute":
-            work.strategy = strategy
+        steps, seeds = self._changed(self._steps, deltas), self._changed(self._seeds, deltas)
+        size = sum(r.shape[0] for r in (steps[1], seeds[1])), steps[0].shape[0] + seeds[0].shape[0]
+        if strategy == "recompute" or self.choice.pick(*size)[0] == "recompute":
+            work.strategy = "recompute"
             came, went = self._searches.again(steps, seeds)
+            self.choice.learn_recompute(*size, time.perf_counter() - started)
         else:
             came, went = self._searches.apply(steps, seeds)
+            taken = time.perf_counter() - started
+            self.choice.learn_ranked(*size, taken, ended=True, cold=False)
         relation = self.relation
         new, gone = _joined(came, relation.arity), _joined(went, relation.arity)
         if isinstance(relation, SearchedRelation):
@@ -96,14 +103,21 @@ class SearchedStratum:
             delta = replace_rows(relation, gone, new)
         work.asked, work.removed = int(self._searches.work[1]), int(self._searches.work[0])
         work.inserted, work.deleted = delta.came.shape[0], delta.went.shape[0]
+        work.restored = max(0, work.removed - work.deleted)
         work.seconds = time.perf_counter() - started
         return ({relation.name: delta} if delta else {}), work
 
-    def _changed(self, name: str, deltas: Deltas) -> tuple[Rows, Rows]:
-        relation = self.machine.relations[name]
-        delta = deltas.get(name, Delta(NONE, NONE))
-        k = relation.arity
-        return relation.rows[delta.came, :k], relation.rows[delta.went, :k]
+    def _all(self, source: Source) -> Rows:
+        return self.machine.relations[source.relation].live_rows()[:, source.columns]
+
+    def _changed(self, source: Source, deltas: Deltas) -> tuple[Rows, Rows]:
+        relation = self.machine.relations[source.relation]
+        delta = deltas.get(source.relation)
+        if delta is None:
+            none: Rows = np.empty((0, len(source.columns)), dtype=np.int64)
+            return none, none
+        came, went = relation.tuples_of(delta)
+        return came[:, source.columns], went[:, source.columns]
 
 
 def _joined(parts: list[Rows], arity: int) -> Rows:

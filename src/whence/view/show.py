@@ -24,7 +24,7 @@ _HOW = {
 
 def show_maintenance(program: Program, strategy: str) -> str:
     """Return, stratum by stratum, how a rewritten program is maintained, with its delta rules."""
-    view = maintained(program, ())
+    view = maintained(program, (), reach=strategy == "auto")
     out: list[str] = []
     for stratum in view.plan.strata:
         out.append(f"stratum {stratum.number}: {', '.join(stratum.relations)}")
@@ -37,7 +37,7 @@ def show_maintenance(program: Program, strategy: str) -> str:
 
 def maintenance_as_json(program: Program, strategy: str) -> list[dict[str, object]]:
     """Return the same for programs to read."""
-    view = maintained(program, ())
+    view = maintained(program, (), reach=strategy == "auto")
     found: list[dict[str, object]] = []
     for stratum in view.plan.strata:
         entry: dict[str, object] = {

@@ -24,7 +24,7 @@ from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.parallel import together
 from whence.engine.local.relation import MAX_ROWS, TooManyRows
 from whence.engine.local.rules import Scope, compile_plan
-from whence.plan.nodes import Combine, RulePlan, Search
+from whence.plan.nodes import Combine, Keyed, RulePlan, Search
 from whence.syntax.nodes import Constant, Kind
 
 _PATIENCE = 64, 1 << 20
@@ -106,7 +106,7 @@ def run_search(
     leaves, reaches = states.number(found[:, :width]), states.number(found[:, width : 2 * width])
     seed_state = states.number(ends)
     weights = _values(found[:, 2 * width], search)
-    _check_order(search, weights, _values(seeds[:, search.keyed.value], search))
+    _check_order(search, weights, _values(seeds[:, _keyed(search).value], search))
     graph = sort_graph(states.rows(), leaves, reaches, weights)
     relation.rows, relation.size = _Searches(search, graph, seeds, seed_state, guard).run(
         threads, pool
@@ -150,7 +150,7 @@ def sort_graph(states: Rows, leaves: Ints, reaches: Ints, weights: Numbers) -> G
 def _values(codes: Ints, search: Search) -> Numbers:
     """Return numbers to compute with; a NaN is neither better nor worse than any."""
     codes = np.ascontiguousarray(codes)
-    if search.keyed.kind is not Kind.FLOAT:
+    if _keyed(search).kind is not Kind.FLOAT:
         return codes
     numbers = codes.view(np.float64)
     if bool(np.isnan(numbers).any()):
@@ -158,11 +158,16 @@ def _values(codes: Ints, search: Search) -> Numbers:
     return numbers
 
 
+def _keyed(search: Search) -> Keyed:
+    assert search.keyed is not None  # only what keeps the best is searched by an evaluation
+    return search.keyed
+
+
 def _check_order(search: Search, weights: Numbers, seeds: Numbers) -> None:
     """Refuse numbers with which a better value may lead to a worse one, or to none at all."""
     if search.combine is Combine.PRODUCT and min(_least(weights), _least(seeds)) < 0:
         raise Endless
-    infinite = search.keyed.kind is Kind.FLOAT and search.combine in (
+    infinite = _keyed(search).kind is Kind.FLOAT and search.combine in (
         Combine.SUM,
         Combine.PRODUCT,
         Combine.BOUNDED,
@@ -185,7 +190,7 @@ class _Searches:
         self._graph = graph
         self._seeds = seeds
         self._state = seed_state
-        self._value = _values(seeds[:, search.keyed.value], search)
+        self._value = _values(seeds[:, _keyed(search).value], search)
         self._guard = guard
         self._start, self._order = _groups(seeds, search.pivot)
         self._lock = threading.Lock()
@@ -238,7 +243,7 @@ class _Searches:
                     graph.target,
                     graph.weight,
                     kernels.WAYS[search.combine],
-                    search.keyed.greatest,
+                    _keyed(search).greatest,
                     value,
                     flag,
                     touched,
@@ -248,7 +253,7 @@ class _Searches:
                     self._most,
                     pivot,
                     state,
-                    search.keyed.value,
+                    _keyed(search).value,
                     self._seeds,
                     graph.states,
                     out,

@@ -1,9 +1,13 @@
-"""Searches that are kept current: values and parents of all states, as steps and seeds change."""
+"""Searches that are kept current: the parents of all states, as steps and seeds change.
+
+`Searches` holds the steps between states and the seeds of each search, in lists that kernels
+follow; `reach.py` and `best.py` repair what hangs on them, without values and with them.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -17,13 +21,18 @@ from whence.engine.local.dictionary import Dictionary
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import repair as kernels
 from whence.engine.local.kernels.hashing import Flags, Ints, Rows, Small
-from whence.engine.local.kernels.search import SAMPLE, WAYS
 from whence.engine.local.parallel import together
-from whence.plan.nodes import Combine, Search
-from whence.syntax.nodes import Kind
+from whence.plan.nodes import Search
 
 MOST_CELLS = 1 << 27
-"""Values that are kept for all searches together, at most."""
+"""Parents that are kept for all searches together, at most."""
+
+FEW_CELLS = 1 << 22
+SPARSE = 16
+"""Beyond so many, one of so many must be reached: else it is quicker to go by what is there."""
+
+_SAMPLE = 64
+"""Searches that are made first, to see how much they reach."""
 
 _SHARES = 8
 """Parts per thread into which the searches are cut."""
@@ -31,18 +40,29 @@ _SHARES = 8
 _WORTH_A_THREAD = 256
 """Searches for which a thread of its own pays."""
 
+_WORTH_THREADS = 20_000
+"""States to be touched for which threads pay."""
+
 _ROOM, _MOST_ROOM = 1 << 14, 1 << 18
 """Rows that a thread has room for at first, and later, before it hands them over."""
 
 Numbers = NDArray[Any]
+Changed = tuple[list[Rows], list[Rows]]
+"""Rows that came, and rows that went."""
+
+_NO_STEPS: Ints = np.zeros(0, dtype=np.int64)
 
 
 class Unsuited(Exception):
     """The numbers are not such that a search can be kept current, or there are too many states."""
 
+    def __init__(self, relation: str) -> None:
+        super().__init__(relation)
+        self.relation = relation
 
-class _Numbered:
-    """Rows with a number each, that are there or not; columns of numbers beside them."""
+
+class Numbered:
+    """Rows with a number each, that are there or not."""
 
     def __init__(self, width: int) -> None:
         self.rows = Dictionary(width)
@@ -61,218 +81,234 @@ class _Numbered:
         return numbers
 
 
+class Buffers:
+    """Where a thread writes the rows that came and went."""
+
+    def __init__(self, room: int, width: int) -> None:
+        self.came: Rows = np.empty((room, width), dtype=np.int64)
+        self.went: Rows = np.empty((room, width), dtype=np.int64)
+        self.nc = self.nw = 0
+        self.work: Ints = np.zeros(2, dtype=np.int64)
+
+
 class Searches:
     """All searches of one recursion, one for each value of its pivot columns."""
+
+    values: int
+    """Columns of steps, and of seeds, behind their states."""
 
     def __init__(
         self, search: Search, guard: Guard, threads: int, pool: ThreadPoolExecutor | None
     ) -> None:
-        self._search = search
+        self.search = search
         self._guard = guard
         self._threads = threads if pool is not None else 1
         self._pool = pool
         width, carried = len(search.state), len(search.pivot)
-        self._number = np.float64 if search.keyed.kind is Kind.FLOAT else np.int64
-        self._pivots = Dictionary(carried)
-        self._states = Dictionary(width)
-        self._steps = _Numbered(2 * width + 1)
-        self._seeds = _Numbered(carried + width + 1)
-        self._src, self._dst, self._nout, self._nin = (_small(16) for _ in range(4))
-        self._weight: Numbers = np.zeros(16, dtype=self._number)
-        self._out, self._in = _small(16), _small(16)
-        self._seed_pivot, self._seed_state, self._following = (_small(16) for _ in range(3))
-        self._seed_value: Numbers = np.zeros(16, dtype=self._number)
-        self._first_seed = _small(16)
-        self._value: Numbers = np.zeros((0, 0), dtype=self._number)
-        self._parent: Small = np.zeros((0, 0), dtype=np.int32)
-        self._changed: Flags = np.zeros(16, dtype=np.uint8)
+        self.pivots, self.states = Dictionary(carried), Dictionary(width)
+        self.steps = Numbered(2 * width + self.values)
+        self.seeds = Numbered(carried + width + self.values)
+        self.src, self.dst, self.nout, self.nin = (_small(16) for _ in range(4))
+        self.out, self.inn = _small(16), _small(16)
+        self.seed_pivot, self.seed_state, self.following = (_small(16) for _ in range(3))
+        self.first_seed = _small(16)
+        self.parent: Small = np.zeros((0, 0), dtype=np.int32)
+        self.changed: Flags = np.zeros(16, dtype=np.uint8)
         self.alive = 0
         self.work: Ints = np.zeros(2, dtype=np.int64)
+        self._per_change = 0.0
         self._lock = threading.Lock()
 
-    def apply(
-        self, steps: tuple[Rows, Rows], seeds: tuple[Rows, Rows]
-    ) -> tuple[list[Rows], list[Rows]]:
-        """Take in what came and went of steps and seeds; return the rows that came and went.
+    @property
+    def width(self) -> int:
+        """How many columns the relation has."""
+        return len(self.search.pivot) + len(self.search.state) + self.values
 
-        Rows of steps are the state left, the state reached and the weight; those of seeds are
-        rows of the relation itself.
-        """
-        self._check(steps[0][:, -1], seeds[0][:, self._search.keyed.value])
-        new, gone = self._enter_steps(*steps)
-        all_searches = bool(new.shape[0] or gone.shape[0])
-        touched = self._enter_seeds(*seeds)
-        self._reserve()
-        self.work[:] = 0
-        found = self._repair(new, gone, None if all_searches else touched)
-        self._changed[touched] = 0
-        return found
+    # ── what kind of search it is ──
 
-    def again(
-        self, steps: tuple[Rows, Rows], seeds: tuple[Rows, Rows]
-    ) -> tuple[list[Rows], list[Rows]]:
-        """The same by searching from all seeds, and comparing."""
-        self._check(steps[0][:, -1], seeds[0][:, self._search.keyed.value])
-        self._enter_steps(*steps)
-        self._enter_seeds(*seeds)
-        self._reserve()
-        self.work[:] = 0
-        value, there, alive = self._value.copy(), self._parent != kernels.NO_PARENT, self.alive
-        self._parent[:] = kernels.NO_PARENT
-        self._changed[:] = 1
-        none: Ints = np.zeros(0, dtype=np.int64)
-        self._repair(none, none, None)
-        self._changed[:] = 0
-        self.alive -= alive
-        self._guard.tuples -= alive
-        now = self._parent != kernels.NO_PARENT
-        same = there & now & (value == self._value)
-        return [self._rows(now & ~same, self._value)], [self._rows(there & ~same, value)]
+    def repair(self, at: int, end: int, new: Ints, gone: Ints, scratch: Any, out: Buffers) -> int:
+        """Repair searches from `at` on, and return where it stopped for want of room."""
+        raise NotImplementedError
 
-    def rows(self) -> Rows:
-        """Return all rows."""
-        return self._rows(self._parent != kernels.NO_PARENT, self._value)
-
-    def _rows(self, chosen: NDArray[np.bool_], value: Numbers) -> Rows:
-        at, state = np.nonzero(chosen)
-        out = np.empty((at.shape[0], self._width), dtype=np.int64)
-        out[:, self._search.pivot] = self._pivots.rows[at]
-        out[:, self._search.state] = self._states.rows[state]
-        out[:, self._search.keyed.value] = value[at, state].view(np.int64)
-        return out
+    def scratch(self) -> Any:
+        """Return what a thread needs to repair searches."""
+        raise NotImplementedError
 
     @property
-    def _width(self) -> int:
-        return len(self._search.keyed.key) + 1
+    def order(self) -> list[int]:
+        """The columns of the relation as seeds have them."""
+        return [*self.search.pivot, *self.search.state]
 
-    # ── what changes ──
+    def check(self, steps: Rows, seeds: Rows) -> None:
+        """Refuse steps and seeds with which searches cannot be kept current."""
 
-    def _check(self, *columns: Ints) -> None:
-        """Refuse numbers with which some way round could be better than none."""
-        combine, greatest = self._search.combine, self._search.keyed.greatest
-        for place, codes in enumerate(columns):
-            numbers = np.ascontiguousarray(codes).view(self._number)
-            if not numbers.shape[0]:
-                continue
-            low, high = numbers.min(), numbers.max()
-            if not (np.isfinite(low) and np.isfinite(high)) and combine in (
-                Combine.SUM,
-                Combine.PRODUCT,
-                Combine.BOUNDED,
-            ):
-                raise Unsuited
-            if low != low or high != high:
-                raise Unsuited
-            step = place == 0
-            match combine:
-                case Combine.SUM:
-                    suits = not step or (high <= 0 if greatest else low >= 0)
-                case Combine.PRODUCT:
-                    suits = low >= 0 and (not step or (high <= 1 if greatest else low >= 1))
-                case Combine.BOUNDED:
-                    suits = greatest and (not step or high <= 1)
-                case Combine.LEAST:
-                    suits = greatest
-                case Combine.GREATEST:
-                    suits = not greatest
-            if not suits:
-                raise Unsuited
+    def enter_steps(self, first: int, last: int) -> None:
+        """Take in what new steps have behind their states."""
+
+    def enter_seeds(self, first: int, last: int) -> None:
+        """Take in what new seeds have behind their states."""
+
+    def widen(self, before: tuple[int, int], long: int, wide: int) -> None:
+        """Make room for what is kept beside parents."""
+
+    def fill(self, rows: Rows, at: Ints, state: Ints) -> None:
+        """Write what rows have behind their states."""
+
+    def keep(self) -> Any:
+        """Return what is needed to know later which states were better or worse."""
+
+    def same(self, kept: Any) -> NDArray[np.bool_] | bool:
+        """Say which of the states that were reached and are reached are as good as before."""
+        return True
+
+    def kept_rows(self, kept: Any, at: Ints, state: Ints) -> Rows:
+        """Return rows as they were when something was kept."""
+        return self._rows_at(at, state)
+
+    # ── changes ──
+
+    def begin(self, steps: Rows, seeds: Rows) -> list[Rows]:
+        """Take the first steps and seeds; return all rows."""
+        self._enter(steps, steps[:0], seeds, seeds[:0])
+        n, came = self.pivots.size, list[Rows]()
+        cells = n * self.states.size
+        if cells > FEW_CELLS and n > _SAMPLE:
+            chosen = np.linspace(0, n - 1, _SAMPLE).astype(np.int64)
+            came, _ = self._repair(_NO_STEPS, _NO_STEPS, chosen)
+            if self.alive * SPARSE < _SAMPLE * self.states.size:
+                raise Unsuited(self.search.relation)
+            self.changed[chosen] = 0
+        more, _ = self._repair(_NO_STEPS, _NO_STEPS, None)
+        self.changed[:n] = 0
+        return came + more
+
+    def apply(self, steps: tuple[Rows, Rows], seeds: tuple[Rows, Rows]) -> Changed:
+        """Take in what came and went of steps and seeds; return the rows that came and went.
+
+        Rows of steps are the state left, the state reached, and what is behind; those of seeds
+        are rows of the relation itself.
+        """
+        new, gone, touched = self._enter(*steps, *seeds)
+        any_step = bool(new.shape[0] or gone.shape[0])
+        found = self._repair(new, gone, None if any_step else touched)
+        self.changed[touched] = 0
+        changes = max(1, new.shape[0] + gone.shape[0])
+        self._per_change = (self._per_change + float(self.work[1]) / changes) / 2
+        return found
+
+    def again(self, steps: tuple[Rows, Rows], seeds: tuple[Rows, Rows]) -> Changed:
+        """The same by searching from all seeds, and comparing."""
+        self._enter(*steps, *seeds)
+        kept, there, alive = self.keep(), self.parent != kernels.NO_PARENT, self.alive
+        self.parent[:] = kernels.NO_PARENT
+        self.changed[: self.pivots.size] = 1
+        self._repair(_NO_STEPS, _NO_STEPS, None)
+        self.changed[: self.pivots.size] = 0
+        self.alive -= alive
+        self._guard.tuples -= alive
+        now = self.parent != kernels.NO_PARENT
+        same = there & now & self.same(kept)
+        came = self._rows_at(*np.nonzero(now & ~same))
+        return [came], [self.kept_rows(kept, *np.nonzero(there & ~same))]
+
+    def _enter(
+        self, new_steps: Rows, gone_steps: Rows, new_seeds: Rows, gone_seeds: Rows
+    ) -> tuple[Ints, Ints, Ints]:
+        self.check(new_steps, new_seeds)
+        new, gone = self._enter_steps(new_steps, gone_steps)
+        touched = self._enter_seeds(new_seeds, gone_seeds)
+        self._reserve()
+        self.work[:] = 0
+        return new, gone, touched
 
     def _enter_steps(self, came: Rows, went: Rows) -> tuple[Ints, Ints]:
-        width = len(self._search.state)
-        before = self._steps.size
-        gone, new = self._steps.number(went), self._steps.number(came)
-        after = self._steps.size
+        width = len(self.search.state)
+        before = self.steps.size
+        gone, new = self.steps.number(went), self.steps.number(came)
+        after = self.steps.size
         if after > before:
-            fresh = self._steps.rows.rows[before:after]
-            for name in ("_src", "_dst", "_nout", "_nin", "_weight"):
+            fresh = self.steps.rows.rows[before:after]
+            for name in ("src", "dst", "nout", "nin"):
                 setattr(self, name, grown(getattr(self, name), before, after))
-            self._src[before:after] = self._state_numbers(fresh[:, :width])
-            self._dst[before:after] = self._state_numbers(fresh[:, width : 2 * width])
-            weights = np.ascontiguousarray(fresh[:, 2 * width])
-            self._weight[before:after] = weights.view(self._number)
+            self.src[before:after] = self._state_numbers(fresh[:, :width])
+            self.dst[before:after] = self._state_numbers(fresh[:, width : 2 * width])
+            self.enter_steps(before, after)
             kernels.link_steps(
-                before, after, self._src, self._dst, self._out, self._nout, self._in, self._nin
+                before, after, self.src, self.dst, self.out, self.nout, self.inn, self.nin
             )
-        self._steps.live[gone] = 0
-        self._steps.live[new] = 1
+        self.steps.live[gone] = 0
+        self.steps.live[new] = 1
         return new, gone
 
     def _enter_seeds(self, came: Rows, went: Rows) -> Ints:
-        search = self._search
-        order = [*search.pivot, *search.state, search.keyed.value]
-        before = self._seeds.size
-        gone, new = self._seeds.number(went[:, order]), self._seeds.number(came[:, order])
-        after = self._seeds.size
+        if not came.shape[0] and not went.shape[0]:
+            return _NO_STEPS
+        carried, width = len(self.search.pivot), len(self.search.state)
+        order, before = self.order, self.seeds.size
+        gone, new = self.seeds.number(went[:, order]), self.seeds.number(came[:, order])
+        after = self.seeds.size
         if after > before:
-            carried, width = len(search.pivot), len(search.state)
-            fresh = self._seeds.rows.rows[before:after]
-            for name in ("_seed_pivot", "_seed_state", "_following", "_seed_value"):
+            fresh = self.seeds.rows.rows[before:after]
+            for name in ("seed_pivot", "seed_state", "following"):
                 setattr(self, name, grown(getattr(self, name), before, after))
-            self._seed_pivot[before:after] = self._pivot_numbers(fresh[:, :carried])
-            self._seed_state[before:after] = self._state_numbers(
-                fresh[:, carried : carried + width]
-            )
-            values = np.ascontiguousarray(fresh[:, -1])
-            self._seed_value[before:after] = values.view(self._number)
-            kernels.link_seeds(before, after, self._seed_pivot, self._first_seed, self._following)
-        self._seeds.live[gone] = 0
-        self._seeds.live[new] = 1
-        touched = np.unique(self._seed_pivot[np.concatenate([gone, new])]).astype(np.int64)
-        self._changed[touched] = 1
+            self.seed_pivot[before:after] = self._pivot_numbers(fresh[:, :carried])
+            self.seed_state[before:after] = self._state_numbers(fresh[:, carried : carried + width])
+            self.enter_seeds(before, after)
+            kernels.link_seeds(before, after, self.seed_pivot, self.first_seed, self.following)
+        self.seeds.live[gone] = 0
+        self.seeds.live[new] = 1
+        touched = np.unique(self.seed_pivot[np.concatenate([gone, new])]).astype(np.int64)
+        self.changed[touched] = 1
         return touched
 
     def _state_numbers(self, rows: Rows) -> Ints:
-        before = self._states.size
-        numbers = self._states.encode(np.ascontiguousarray(rows))
-        after = self._states.size
-        for name in ("_out", "_in"):
-            setattr(self, name, _with_ends(getattr(self, name), before, after))
+        numbers = self.states.encode(np.ascontiguousarray(rows))
+        self.out = _with_ends(self.out, self.states.size)
+        self.inn = _with_ends(self.inn, self.states.size)
         return numbers
 
     def _pivot_numbers(self, rows: Rows) -> Ints:
-        if not self._search.pivot:
-            self._pivots.size = 1
-            numbers: Ints = np.zeros(rows.shape[0], dtype=np.int64)
-            before = 0
+        if self.search.pivot:
+            numbers = self.pivots.encode(np.ascontiguousarray(rows))
         else:
-            before = self._pivots.size
-            numbers = self._pivots.encode(np.ascontiguousarray(rows))
-        self._first_seed = _with_ends(self._first_seed, before, self._pivots.size)
-        have = self._changed.shape[0]
-        if self._pivots.size > have:
-            self._changed = grown(self._changed, have, self._pivots.size)
-            self._changed[have:] = 0
+            self.pivots.size = 1
+            numbers = np.zeros(rows.shape[0], dtype=np.int64)
+        self.first_seed = _with_ends(self.first_seed, self.pivots.size)
+        have = self.changed.shape[0]
+        if self.pivots.size > have:
+            self.changed = grown(self.changed, have, self.pivots.size)
+            self.changed[have:] = 0
         return numbers
 
     def _reserve(self) -> None:
-        """Make room for a value of every state in every search."""
-        n, m = self._pivots.size, self._states.size
-        have_n, have_m = self._value.shape
+        """Make room for a parent of every state in every search."""
+        n, m = self.pivots.size, self.states.size
+        have_n, have_m = self.parent.shape
         if n <= have_n and m <= have_m:
             return
         wide = m if have_m == 0 else max(have_m, m + m // 4 if m > have_m else 0)
         long = n if have_n == 0 else max(have_n, n + n // 4 if n > have_n else 0)
         if wide * long > MOST_CELLS:
-            raise Unsuited
-        value, parent = reserve((long, wide), self._number), reserve((long, wide), np.int32)
-        advise_huge(value)
+            raise Unsuited(self.search.relation)
+        parent = reserve((long, wide), np.int32)
         advise_huge(parent)
-        value[:have_n, :have_m] = self._value
-        parent[:have_n, :have_m] = self._parent
-        self._value, self._parent = value, parent
+        parent[:have_n, :have_m] = self.parent
+        self.parent = parent
+        self.widen((have_n, have_m), long, wide)
 
     # ── repairing ──
 
-    def _repair(self, new: Ints, gone: Ints, touched: Ints | None) -> tuple[list[Rows], list[Rows]]:
+    def _repair(self, new: Ints, gone: Ints, touched: Ints | None) -> Changed:
         came: list[Rows] = []
         went: list[Rows] = []
-        n = self._pivots.size
+        n = self.pivots.size
         if touched is None:
-            workers = max(1, min(self._threads, n // _WORTH_A_THREAD))
+            expected = self._per_change * (new.shape[0] + gone.shape[0])
+            whole = not new.shape[0] and not gone.shape[0]
+            most = self._threads if whole or expected > _WORTH_THREADS else 1
+            workers = max(1, min(most, n // _WORTH_A_THREAD))
             shares = workers * _SHARES if workers > 1 else 1
-            cuts = [n * i // shares for i in range(shares + 1)]
-            ticket: Iterator[tuple[int, int]] = pairwise(cuts)
+            ticket: Iterator[tuple[int, int]] = pairwise(n * i // shares for i in range(shares + 1))
         else:
             workers = 1
             ticket = iter([(int(p), int(p) + 1) for p in touched])
@@ -293,16 +329,8 @@ class Searches:
         came: list[Rows],
         went: list[Rows],
     ) -> None:
-        search, m = self._search, self._states.size
-        mark, flag = np.zeros(m, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
-        old, sample = np.empty(m, dtype=self._number), np.empty(SAMPLE, dtype=self._number)
-        touched, far = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
-        near = np.empty(1 << m.bit_length(), dtype=np.int32)
-        room = max(_ROOM, 2 * m)
-        here, there = self._buffers(room)
-        nc = nw = 0
-        pivot, state = (np.array(c, dtype=np.int64) for c in (search.pivot, search.state))
-        work = np.zeros(2, dtype=np.int64)
+        scratch, room = self.scratch(), max(_ROOM, 2 * self.states.size)
+        buffers = Buffers(room, self.width)
         while True:
             with self._lock:
                 share = next(ticket, None)
@@ -310,83 +338,89 @@ class Searches:
                 break
             at, end = share
             while at < end:
-                at, nc, nw = kernels.repair(
-                    at,
-                    end,
-                    self._value,
-                    self._parent,
-                    self._out,
-                    self._nout,
-                    self._in,
-                    self._nin,
-                    self._src,
-                    self._dst,
-                    self._weight,
-                    self._steps.live,
-                    gone,
-                    new,
-                    self._first_seed,
-                    self._following,
-                    self._seed_state,
-                    self._seed_value,
-                    self._seeds.live,
-                    self._changed,
-                    WAYS[search.combine],
-                    search.keyed.greatest,
-                    mark,
-                    flag,
-                    old,
-                    touched,
-                    near,
-                    far,
-                    sample,
-                    self._pivots.rows,
-                    pivot,
-                    self._states.rows[:m],
-                    state,
-                    search.keyed.value,
-                    here[0],
-                    here[1],
-                    nc,
-                    there[0],
-                    there[1],
-                    nw,
-                    work,
-                )
+                at = self.repair(at, end, new, gone, scratch, buffers)
                 if at < end:  # no room is left: hand over, and go on with more
-                    self._hand_over(here[0][:nc], there[0][:nw], came, went, work)
-                    room = min(2 * room, _MOST_ROOM + m)
-                    here, there = self._buffers(room)
-                    nc = nw = 0
-        self._hand_over(here[0][:nc], there[0][:nw], came, went, work)
+                    self._hand_over(buffers, came, went)
+                    room = min(2 * room, _MOST_ROOM + self.states.size)
+                    buffers = Buffers(room, self.width)
+        self._hand_over(buffers, came, went)
 
-    def _buffers(self, room: int) -> tuple[tuple[Rows, Numbers], tuple[Rows, Numbers]]:
-        here, there = (np.empty((room, self._width), dtype=np.int64) for _ in range(2))
-        return (here, here.view(self._number)), (there, there.view(self._number))
-
-    def _hand_over(
-        self, new: Rows, gone: Rows, came: list[Rows], went: list[Rows], work: Ints
-    ) -> None:
+    def _hand_over(self, out: Buffers, came: list[Rows], went: list[Rows]) -> None:
         with self._lock:
-            if new.shape[0]:
-                came.append(new)
-            if gone.shape[0]:
-                went.append(gone)
-            self._guard.tuples += new.shape[0] - gone.shape[0]
-            self._guard.work += int(work[1])
-            self.work += work
-            work[:] = 0
+            if out.nc:
+                came.append(out.came[: out.nc])
+            if out.nw:
+                went.append(out.went[: out.nw])
+            self._guard.tuples += out.nc - out.nw
+            self._guard.work += int(out.work[1])
+            self.work += out.work
         self._guard.check()
+
+    # ── reading ──
+
+    def rows(self) -> Rows:
+        """Return all rows."""
+        return self._rows_at(*np.nonzero(self.parent))
+
+    def _rows_at(self, at: Ints, state: Ints) -> Rows:
+        rows = np.empty((at.shape[0], self.width), dtype=np.int64)
+        rows[:, self.search.pivot] = self.pivots.rows[at]
+        rows[:, self.search.state] = self.states.rows[state]
+        self.fill(rows, at, state)
+        return rows
+
+    def find(self, known: Mapping[int, int]) -> Ints:
+        """Return the cells of the rows that have these codes: a number for each search and state.
+
+        Numbers of cells stay the same until something changes.
+        """
+        pivot, state = self.search.pivot, self.search.state
+        at = _matching(self.pivots, {i: known[c] for i, c in enumerate(pivot) if c in known})
+        of = _matching(self.states, {i: known[c] for i, c in enumerate(state) if c in known})
+        if not pivot:
+            at = np.arange(self.pivots.size)
+        found, which = np.nonzero(self.parent[at[:, None], of[None, :]])
+        cells: Ints = at[found] * self.parent.shape[1] + of[which]
+        rest = {c: code for c, code in known.items() if c not in pivot and c not in state}
+        for column, code in rest.items():
+            cells = cells[self.tuples(cells)[:, column] == code]
+        return cells
+
+    def tuples(self, cells: Ints) -> Rows:
+        """Return the rows of cells."""
+        return self._rows_at(*np.divmod(cells, max(1, self.parent.shape[1])))
+
+    def depths(self, cells: Ints) -> Ints:
+        """Return for each cell how many steps it is from a seed, along parents."""
+        at, state = np.divmod(cells, max(1, self.parent.shape[1]))
+        depth = np.zeros(cells.shape[0], dtype=np.int64)
+        left = np.arange(cells.shape[0])
+        while True:
+            step = self.parent[at[left], state[left]]
+            left, step = left[step > 0], step[step > 0]
+            if not left.shape[0]:
+                return depth
+            depth[left] += 1
+            state[left] = self.src[step - 1]
+
+
+def _matching(numbers: Dictionary, known: Mapping[int, int]) -> Ints:
+    """Return the numbers of the rows that have these codes in these columns."""
+    rows = numbers.rows[: numbers.size]
+    chosen = np.ones(rows.shape[0], dtype=np.bool_)
+    for column, code in known.items():
+        chosen &= rows[:, column] == code
+    return np.flatnonzero(chosen)
 
 
 def _small(size: int) -> Small:
     return np.full(size, -1, dtype=np.int32)
 
 
-def _with_ends(heads: Small, before: int, after: int) -> Small:
+def _with_ends(heads: Small, need: int) -> Small:
     """Return the heads of lists with room for those that are new, which are empty."""
-    if after > heads.shape[0]:
-        have = heads.shape[0]
-        heads = grown(heads, have, after)
+    have = heads.shape[0]
+    if need > have:
+        heads = grown(heads, have, need)
         heads[have:] = -1
     return heads
