@@ -131,7 +131,7 @@ class Explanations:
         from whence.view.live import LiveView
 
         found = derived.relations()
-        live = isinstance(found, LiveView | ChainView) and not _is_searched(found)
+        live = isinstance(found, LiveView | ChainView)
         state = _state(found) if live else found
         if self._kept is None or self._kept[0] is not state or self._kept[1] != commit:
             known, exact = (found, False) if live else _as_written(derived, found)
@@ -169,16 +169,6 @@ def _as_written(derived: Derived, found: View | Evaluation) -> tuple[Evaluation,
         observer=settings.observer,
         functors=derived.functors,
     )
-
-
-def _is_searched(view: View) -> bool:
-    """Say whether a view keeps some relations as values of searches, where tuples are not found."""
-    from whence.view.live import LiveView
-    from whence.view.searched import SearchedRelation
-
-    inner = getattr(view, "inner", view)
-    assert isinstance(inner, LiveView)
-    return any(isinstance(found, SearchedRelation) for found in inner.relations.values())
 
 
 def _state(view: View | Evaluation) -> object:

@@ -11,10 +11,10 @@ import pytest
 from view.knobs import turned
 from whence import session
 from whence.engine.local.best import Best
+from whence.engine.local.searched import SearchedRelation
 from whence.engine.local.searches import Searches
 from whence.view.base import Update
 from whence.view.live import LiveView
-from whence.view.searched import SearchedRelation
 
 PROGRAMS = {
     "closure": """

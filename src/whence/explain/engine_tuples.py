@@ -111,7 +111,7 @@ class EngineTuples:
         """Return what the column after the declared ones says of a fact that is there."""
         row = self._row(fact)
         assert row is not None
-        codes = self._relations[fact.relation].rows[row].tolist()
+        codes = self._relations[fact.relation].at(np.array([row]))[0].tolist()
         return self._codec.row(fact.relation, codes)[self._arity[fact.relation]]
 
     def ordinal(self, value: Value, kind: Kind) -> int:
@@ -158,11 +158,11 @@ class EngineTuples:
 
     def _decoded(self, relation: str, rows: Ints) -> Iterator[Row]:
         """Yield the tuples of rows, few at first: often the first one will do."""
-        source, row = self._relations[relation].rows, self._codec.row
+        source, row = self._relations[relation], self._codec.row
         arity = self._arity[relation]
         begin, step = 0, _CHUNKS[0]
         while begin < rows.shape[0]:
-            chunk = source[rows[begin : begin + step], :arity]
+            chunk = source.at(rows[begin : begin + step])[:, :arity]
             for codes in chunk.tolist():
                 yield row(relation, codes)
             begin += step

@@ -20,10 +20,12 @@ from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.operators import CHUNK, Chunks
 from whence.engine.local.relation import Relation
 from whence.engine.local.rules import Scope, compile_plan
+from whence.plan.build import is_plain_fact
 from whence.plan.compile_rule import compile_rule
 from whence.plan.nodes import Plan
 from whence.rewrite.reorder_body import order_body
 from whence.semiring.hypergraph import Hypergraph
+from whence.semiring.order import Flags
 from whence.syntax.nodes import Atom, Constant, Literal, Rule, Variable
 
 _NUMBERED = "@row "
@@ -39,6 +41,8 @@ class Grounded:
     rules: tuple[Rule, ...]
     first: Mapping[str, int]
     """For each relation that has nodes, the node of its first row; the others follow."""
+    base: Flags
+    """Which nodes are base facts; they may be derived as well."""
 
     def fact(self, node: int) -> tuple[str, int]:
         """Return the relation and row of a node."""
@@ -63,7 +67,13 @@ def ground(evaluation: LocalEvaluation, plan: Plan, guard: Guard) -> Grounded:
     rules = tuple(rule for rule in program.rules if rule.body and is_annotated(rule.head.relation))
     grounding = Grounding(evaluation, guard, dropping(plan) | evaluation.selected)
     parts = [(grounding.instances(rule), rule) for rule in rules]
-    return Grounded(join_instances(parts, first, nodes), rules, first)
+    base = np.zeros(nodes, dtype=np.bool_)
+    for name, at in first.items():
+        base[at : at + evaluation.loaded[name]] = True
+    for rule in program.rules:  # facts that are computed are not loaded, but derived by a plan
+        if not rule.body and rule.head.relation in first and not is_plain_fact(rule):
+            base[first[rule.head.relation] + grounding.instances(rule)[:, 0]] = True
+    return Grounded(join_instances(parts, first, nodes), rules, first, base)
 
 
 def is_annotated(relation: str) -> bool:

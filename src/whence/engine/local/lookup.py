@@ -13,9 +13,9 @@ import numpy as np
 from whence.engine.local.index import Index
 from whence.engine.local.kernels.hashing import Ints
 from whence.engine.local.kernels.joins import group_of
-from whence.engine.local.kernels.live import IDLE
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.relation import Relation
+from whence.engine.local.searched import SearchedRelation
 
 FEW = 256
 """Rows of a relation that are looked at one by one."""
@@ -28,6 +28,8 @@ _NONE: Ints = np.zeros(0, dtype=np.int64)
 
 def find_rows(relation: Relation, known: Mapping[int, int]) -> Ints:
     """Return the numbers of the rows that have these codes and are there, in ascending order."""
+    if isinstance(relation, SearchedRelation):
+        return relation.searches.find(known)
     size = relation.size
     if not known:
         return _alive(relation, np.arange(size, dtype=np.int64))
@@ -48,6 +50,8 @@ def find_rows(relation: Relation, known: Mapping[int, int]) -> Ints:
 
 def expected_rows(relation: Relation, columns: Mapping[int, int], arity: int) -> float:
     """Return about how many rows have these codes, without making an index."""
+    if isinstance(relation, SearchedRelation):
+        return relation.searches.expected(columns)
     size = float(relation.size)
     if len(columns) >= arity:
         return min(1.0, size)
@@ -63,7 +67,7 @@ def expected_rows(relation: Relation, columns: Mapping[int, int], arity: int) ->
 
 def row_rank(relation: LiveRelation, row: int) -> int:
     """Return the rank of a row of a live relation, followed or idle."""
-    return int(relation.rows[row, relation.arity] & ~IDLE)
+    return int(relation.ranks(np.array([row]))[0])
 
 
 def below_rank(relation: LiveRelation, rows: Ints, rank: int) -> Ints:

@@ -146,6 +146,10 @@ class Relation:
         rows = self.rows[: self.size]
         return rows if self.dead.shape[0] == 0 else rows[self.dead[: self.size] == 0]
 
+    def at(self, rows: Ints) -> Rows:
+        """Return rows by their numbers."""
+        return self.rows[rows]
+
     def delta(self) -> Rows:
         """Return the rows that the last round added."""
         return self.rows[self.old : self.mark]

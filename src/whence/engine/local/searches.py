@@ -386,6 +386,18 @@ class Searches:
             cells = cells[self.tuples(cells)[:, column] == code]
         return cells
 
+    def expected(self, known: Mapping[int, int]) -> float:
+        """Return about how many rows have these codes."""
+        found = float(self.alive)
+        for columns, numbers in (
+            (self.search.pivot, self.pivots),
+            (self.search.state, self.states),
+        ):
+            if columns:
+                share = sum(c in known for c in columns) / len(columns)
+                found /= max(1.0, float(numbers.size)) ** share
+        return found
+
     def tuples(self, cells: Ints) -> Rows:
         """Return the rows of cells."""
         return self._rows_at(*np.divmod(cells, max(1, self.parent.shape[1])))
