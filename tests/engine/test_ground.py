@@ -138,6 +138,15 @@ def test_facts_of_the_text_are_no_instances_but_rules_without_premises_are() -> 
     assert instances(text) == Counter(["p(4) ← "])
 
 
+def test_base_facts_are_told_from_derived_ones() -> None:
+    text = """.type P = [a: number] .decl e(x: number) .input e .decl p(x: number) .decl r(x: P)
+        e(1). p(7). p(x) :- e(x). r([3]). r([x]) :- e(x)."""
+    evaluation, found = grounded(text, {"e": pa.table({"x": [2, 7]})})
+    given = {fact(evaluation, found, node) for node in np.flatnonzero(found.base).tolist()}
+    assert given == {"e(1)", "e(2)", "e(7)", "p(7)", "r([3])"}
+    assert found.graph.nodes == 3 + 3 + 4
+
+
 def test_more_instances_than_a_chunk_holds_are_all_found() -> None:
     side = 300
     assert side * side > 2 * CHUNK
