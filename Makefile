@@ -7,10 +7,10 @@ PATHWAY ?= .pathway
 FAST := not slow and not spark and not network and not kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types fast bench bench-views wheel clean
+.PHONY: help run test check lint types fast bench bench-views bench-provenance wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 $(STAMP): pyproject.toml scripts/make_venv.sh
 	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh "$(VENV)"
@@ -47,6 +47,9 @@ $(PATHWAY)/.installed:
 bench-views: $(STAMP) ## measure how fast views follow changes, beside Pathway where it can be installed
 	-@$(MAKE) --no-print-directory $(PATHWAY)/.installed
 	$(BIN)/python -m benchmarks views --pathway $(PATHWAY)/bin/python
+
+bench-provenance: $(STAMP) ## measure annotations and explanations, shortest ways beside SciPy
+	$(BIN)/python -m benchmarks provenance
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build

@@ -1,6 +1,7 @@
 """`python -m benchmarks`: measure, print tables, and say which bars are met.
 
-`python -m benchmarks views` measures live views and has options of its own.
+`python -m benchmarks views` measures live views, `python -m benchmarks provenance` annotations and
+explanations; both have options of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from benchmarks.bars import judge
 from benchmarks.cases import BY_NAME
 from benchmarks.comparison import Result, Settings, clock_seconds, compare
 from benchmarks.process import Failed
+from benchmarks.provenance import command as provenance
 from benchmarks.sections import BUSY, narrator
 from benchmarks.sizes import Growth, measure_growth
 from benchmarks.spelling import SPELLINGS
@@ -66,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words[:1] == ["views"]:
         return views.main(words[1:])
+    if words[:1] == ["provenance"]:
+        return provenance.main(words[1:])
     given = parse_arguments(words)
     say = narrator()
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as folder:

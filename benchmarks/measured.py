@@ -8,6 +8,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,19 @@ def timed(view: View, update: Batch) -> tuple[float, int]:
     changes = view.apply(update)
     read = sum(c.inserted.num_rows + c.deleted.num_rows for c in changes.values())
     return time.perf_counter() - started, read
+
+
+def in_turns(turns: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+    """Do each of these in turns, so often; return the seconds of each, without the freeing."""
+    found: dict[str, list[float]] = {name: [] for name in turns}
+    for _ in range(runs):
+        for name, do in turns.items():
+            gc.collect()
+            started = time.perf_counter()
+            result = do()
+            found[name].append(time.perf_counter() - started)
+            del result
+    return found
 
 
 def resident_bytes() -> int:
