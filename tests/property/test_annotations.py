@@ -42,9 +42,9 @@ from whence.syntax.nodes import Program
 
 FEATURES = Features(subsumption=False, facts=True, floats=True)
 EVERY: tuple[Callable[[], Semiring[Any]], ...] = (
-    How,
-    Why,
-    MinWhy,
+    partial(How, 500),
+    partial(Why, 500),
+    partial(MinWhy, 500),
     Which,
     Absorption,
     Counting,
@@ -132,8 +132,10 @@ def check_sums(case: Case, seed: int, made: Iterable[Callable[[], Semiring[Any]]
             continue
         try:
             found = judge.evaluated(semiring)
+        except LimitError:  # the order of sums decides when there are too many terms
+            continue
         except ProgramError as error:  # refused before it is known whether there is any fact
-            if [d.code for d in error.diagnostics] == ["W0930"]:
+            if {d.code for d in error.diagnostics} == {"W0930"}:
                 continue
             raise
         for name, values in expected.items():
