@@ -219,7 +219,10 @@ class World:
     def holds(self, literal: Literal, env: Env) -> list[Env]:
         """The environments in which a literal holds; Unknown if that cannot be said yet."""
         match literal:
-            case Atom():
+            case Atom(args=args):
+                given = {n for arg in args if _is_pattern(arg) for n in names(arg)} | env.keys()
+                if not all(names(arg) <= given for arg in args):
+                    raise Unknown
                 return list(self.matches(literal, env))
             case Negation(literal=Atom() as atom):
                 if not all(_is_known(arg, env) for arg in atom.args):
@@ -514,15 +517,14 @@ def _fails_so(
     failed: Failed, fact: Fact, head: Atom, body: tuple[Literal, ...], state: State
 ) -> bool:
     """Whether this alternative of a rule fails for this fact in the way that is told."""
-    equations = [
-        Constraint("=", arg, _as_term(value))
-        for arg, value in zip(head.args, fact.row, strict=True)
-        if not isinstance(arg, Variable | Constant | Nil)
-    ]
-    literals = (*body, *equations)
+    parts = _parts(head.args, fact.row)
+    if parts is None:
+        return False
+    computed = [(arg, v) for arg, v in parts if not isinstance(arg, Variable | Constant | Nil)]
+    literals = (*body, *(Constraint("=", arg, _as_term(value)) for arg, value in computed))
     world = world_of(state, head, literals)
     env: Env = dict(failed.bindings)
-    for arg, value in zip(head.args, fact.row, strict=True):
+    for arg, value in parts:
         if isinstance(arg, Variable) and not equal(env.get(arg.name, value), value):
             return False
         if isinstance(arg, Constant | Nil) and not equal(world.value(arg, env), value):
@@ -549,6 +551,20 @@ def _fails_so(
         and sorted(map(repr, missing)) == sorted(map(repr, told))
         and waiting >= len(failed.open)
     )
+
+
+def _parts(args: tuple[Term, ...], row: Row) -> list[tuple[Term, Value]] | None:
+    """The arguments of a head with their values, those inside of records one by one."""
+    found: list[tuple[Term, Value]] = []
+    for arg, value in zip(args, row, strict=True):
+        if not isinstance(arg, Record):
+            found.append((arg, value))
+            continue
+        inner = _parts(arg.items, value) if isinstance(value, tuple) else None
+        if inner is None:
+            return None
+        found += inner
+    return found
 
 
 def _missed(world: World, literal: Literal, env: Env) -> tuple[str, str | None, Row]:

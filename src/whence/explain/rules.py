@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from whence.analysis.inferred import infer_program
 from whence.analysis.strata import strata
 from whence.analysis.traverse import level, level_names
-from whence.engine.solver import Body, Names, Row, named_wildcards, names_of
+from whence.engine.solver import Body, Names, Row, named_wildcards, names_of, same
 from whence.explain.model import Value
 from whence.rewrite.inline import inline
 from whence.rewrite.normalise import normalise, normalise_rule
@@ -22,12 +22,15 @@ from whence.syntax.nodes import (
     Atom,
     Constant,
     Constraint,
+    Kind,
     Literal,
     Negation,
     Nil,
     Program,
+    Record,
     Rule,
     Subsumption,
+    Term,
     Truth,
     UserCall,
     Variable,
@@ -39,14 +42,14 @@ from whence.syntax.nodes import (
 class HeadRule:
     """One alternative of a rule, for facts of one relation: equations of the head, then the body.
 
-    Each argument of the head is a variable or is equal to one, so that values of a fact bind them.
+    What is computed in the head is equal to a variable, so that the values of a fact bind it.
     """
 
     number: int
     source: Rule
     relation: str
-    slots: tuple[str, ...]
-    """The variable that takes the value of each column."""
+    pattern: tuple[Term, ...]
+    """The arguments of the head, with a variable in place of each that is computed."""
     body: Body
     """All literals, the wildcards of positive atoms named: each binding is an instance."""
     scope: Names
@@ -54,9 +57,27 @@ class HeadRule:
     names: tuple[str, ...]
     """The variables of the rule as it was written."""
 
-    def given(self, row: Row) -> dict[str, Value]:
-        """Return what a fact says about the variables."""
-        return dict(zip(self.slots, row, strict=True))
+    def given(self, row: Row) -> dict[str, Value] | None:
+        """Return what a fact says about the variables, None if it cannot be the head."""
+        found: dict[str, Value] = {}
+        pending = list(zip(self.pattern, row, strict=True))
+        while pending:
+            term, value = pending.pop()
+            match term:
+                case Variable(name=name):
+                    if not same(found.setdefault(name, value), value):
+                        return None
+                case Record(items=items):
+                    if not isinstance(value, tuple):
+                        return None
+                    pending.extend(zip(items, value, strict=True))
+                case Constant(value=known, kind=kind):
+                    if not same(float(known) if kind is Kind.FLOAT else known, value):
+                        return None
+                case _:  # nil
+                    if value is not None:
+                        return None
+        return found
 
 
 @dataclass(slots=True)
@@ -179,22 +200,27 @@ def head_rules(number: int, source: Rule, rule: Rule) -> list[HeadRule]:
     for flat in normalise_rule(rule):
         scoped = _with_witnesses(flat)
         head = scoped.head
-        slots: list[str] = []
         equations: list[Literal] = []
-        for place, arg in enumerate(head.args):
-            if isinstance(arg, Variable) and arg.name not in slots:
-                slots.append(arg.name)
-                continue
-            slots.append(f"@{place}")
-            equations.append(Constraint("=", Variable(f"@{place}"), arg, span=arg.span))
+        pattern = tuple([_plain(arg, equations) for arg in head.args])
         whole = (*equations, *named_wildcards(scoped.body))
         whole = tuple(o for o in whole if not (isinstance(o, Truth) and o.value))
-        scope = names_of(head, *whole) | frozenset(slots)
+        scope = names_of(head, *whole)
         atoms = tuple(o for o in whole if isinstance(o, Atom))
-        made.append(
-            HeadRule(number, source, head.relation, tuple(slots), whole, scope, atoms, names)
-        )
+        made.append(HeadRule(number, source, head.relation, pattern, whole, scope, atoms, names))
     return made
+
+
+def _plain(term: Term, equations: list[Literal]) -> Term:
+    """Return a term that values can be matched with; what is computed is equal to a variable."""
+    match term:
+        case Variable() | Constant() | Nil():
+            return term
+        case Record(items=items):
+            return replace(term, items=tuple([_plain(item, equations) for item in items]))
+        case _:
+            variable = Variable(f"@{len(equations)}", span=term.span)
+            equations.append(Constraint("=", variable, term, span=term.span))
+            return variable
 
 
 def _with_witnesses(rule: Rule) -> Rule:

@@ -90,7 +90,10 @@ class Search(Solver):
 
     def instances_of(self, rule: HeadRule, row: Row) -> Iterator[Instance]:
         """Yield the instances of a rule whose head is the row."""
-        for found in self.solve(rule.body, rule.given(row), rule.scope):
+        given = rule.given(row)
+        if given is None:
+            return
+        for found in self.solve(rule.body, given, rule.scope):
             premises = tuple([self.fact(atom, found, rule.scope) for atom in rule.atoms])
             yield Instance(rule, found, premises)
 

@@ -157,7 +157,9 @@ def _in_turn(by_set: list[_Found], nearest: int) -> _Found:
 
 def _from_head(search: Search, rule: HeadRule, fact: Fact) -> tuple[Bindings | None, Body]:
     """Return what the fact says of the variables, None if it cannot be the head, and the rest."""
-    given: Bindings = rule.given(fact.row)
+    given: Bindings | None = rule.given(fact.row)
+    if given is None:
+        return None, ()
     body: list[Literal] = []
     for literal in rule.body:
         aggregates = any(isinstance(node, Aggregate) for node in level(literal))
