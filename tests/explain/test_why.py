@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -303,6 +304,40 @@ def test_a_best_fact_is_proved_from_best_facts() -> None:
     assert proved(db, "p(1, 1, 2)").height == 3
     db.delete("e", [(2, 3, 1)])
     assert proved(db, "p(1, 3, 5)").number == 1
+
+
+def test_a_best_fact_may_have_been_given() -> None:
+    db = loaded(
+        ".decl e(x: number, c: number)  .decl p(x: number, c: number)"
+        "p(x, c) :- e(x, c).  p(y, c + 1) :- p(x, c), y = x + 1, x < 5."
+        "p(x, c) <= p(x, d) :- d < c.",
+        e=[(1, 4)],
+        p=[(2, 0), (1, 9)],
+    )
+    assert proved(db, "p(1, 4)").number == 1
+    assert isinstance(db.why("p(2, 0)"), Given)
+    assert proved(db, "p(4, 2)").height == 2
+    db.delete("p", [(2, 0)])
+    assert proved(db, "p(2, 5)").height == 2
+
+
+@pytest.mark.parametrize("semiring", ["counting", "probability", "why"])
+def test_any_annotated_database_proves_its_facts(semiring: str) -> None:
+    db = Database(semiring=semiring)
+    db.load(CLOSURE)
+    db.insert("edge", [(1, 2), (2, 3), (1, 3)])
+    assert proved(db, "path(1, 3)").height == 1
+    db.delete("edge", [(1, 3)])
+    assert proved(db, "path(1, 3)").height == 2
+    assert isinstance(db.why("edge(1, 2)"), Given)
+
+
+def test_a_reader_of_a_folder_proves_what_was_committed(tmp_path: Path) -> None:
+    with Database(tmp_path / "db") as db:
+        db.load(CLOSURE)
+        db.insert("edge", [(1, 2), (2, 3)])
+        reader = Database(tmp_path / "db", read_only=True)
+        assert proved(reader, "path(1, 3)").height == 2
 
 
 def test_a_premise_that_subsumption_dropped_is_told() -> None:

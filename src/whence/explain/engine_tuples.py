@@ -23,6 +23,9 @@ from whence.syntax.nodes import Kind, Program
 from whence.view.live import LiveView
 
 Given: TypeAlias = Callable[[Fact], bool]
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+_REMEMBERED = 100_000
+"""Facts whose rows are remembered: proofs ask for the same ones again."""
 _CHUNKS = 8, 1024
 """Rows that are decoded at a time, at first and at most."""
 
@@ -50,6 +53,7 @@ class EngineTuples:
         self._holders = holders
         self._given = given
         self.exact = exact and holders is None
+        self._rows: dict[Fact, int | None] = {}
 
     @staticmethod
     def of_view(program: Program, view: LiveView) -> EngineTuples:
@@ -58,7 +62,11 @@ class EngineTuples:
         return EngineTuples(program, view.evaluation, holders)
 
     def matching(self, relation: str, known: Known, below: int | None = None) -> Iterator[Row]:
-        rows = self._find(relation, known)
+        if len(known) == self._arity[relation] and self._holders is None:
+            row = self._row(Fact(relation, tuple([known[c] for c in range(len(known))])))
+            rows = _NONE if row is None else np.array([row], dtype=np.int64)
+        else:
+            rows = self._find(relation, known)
         if below is not None:
             rows = self._below(relation, rows, below)
         return self._decoded(relation, rows)
@@ -138,13 +146,18 @@ class EngineTuples:
         found = self._relations.get(relation)
         codes = None if found is None else self._codes(relation, known)
         if found is None or codes is None:
-            return np.zeros(0, dtype=np.int64)
+            return _NONE
         return find_rows(found, codes)
 
     def _row(self, fact: Fact) -> int | None:
-        """Return the row of a fact, None when it is not there."""
+        """Return the row of a fact, None when it is not there; an evaluation never changes."""
+        if fact in self._rows:
+            return self._rows[fact]
         found = self._find(fact.relation, dict(enumerate(fact.row)))
-        return int(found[0]) if found.shape[0] else None
+        row = int(found[0]) if found.shape[0] else None
+        if self._holders is None and len(self._rows) < _REMEMBERED:
+            self._rows[fact] = row
+        return row
 
     def _below(self, relation: str, rows: Ints, rank: int) -> Ints:
         found = self._relations[relation]
