@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -53,13 +54,13 @@ class Judge:
             if not isinstance(proof, Derived) or proof.fact != fact:
                 return False
             height += 1
-            x, z = (int(value) for value in fact.row)  # type: ignore[arg-type]
+            x, z = fact.row
             *below, edge = proof.premises
             if not isinstance(edge, Given) or edge.fact.relation != "edge":
                 return False
             if edge.fact.row not in self.edges or edge.fact.row[1] != z:
                 return False
-            y = int(edge.fact.row[0])  # type: ignore[arg-type]
+            y = edge.fact.row[0]
             if not below:
                 shortest = self.steps(asked[0])[asked[1]]
                 return proof.number == 1 and y == x and (height == shortest or not lowest)
@@ -128,7 +129,7 @@ def main() -> None:
             "why": asked_in_turn(
                 database.why,
                 there,
-                lambda proof, pair, fresh=fresh: judge.is_proof(proof, pair, lowest=fresh),
+                partial(judge.is_proof, lowest=fresh),
             ),
             "why_not": asked_in_turn(database.why_not, absent, judge.is_absence),
         }

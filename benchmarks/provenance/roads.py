@@ -45,7 +45,7 @@ def beside_scipy(network: Network, threads: int, runs: int) -> dict[str, Any]:
 
 
 def general(threads: int, runs: int, quick: bool) -> list[dict[str, Any]]:
-    """Evaluate programs that are no search: best first in buckets, on smaller networks."""
+    """Evaluate programs that are no linear closure, on smaller networks."""
     rows = []
     for case in GENERAL:
         network = road_like(case.nodes // 4 if quick else case.nodes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ path(x, y) :- edge(x, y).
 path(x, y) :- path(x, z), path(z, y).
 """
 )
-"""Two recursive premises: as many derivations as nodes to the power three."""
+"""Two recursive premises, which a chain allows to be made one."""
 
 PARITY: Final = (
     EDGE
@@ -53,6 +53,18 @@ even(x, y) :- odd(x, z), edge(z, y).
 )
 """Two relations of one recursion: ways of odd and of even length."""
 
+HALVES: Final = (
+    EDGE
+    + """
+.decl odd(s: number, t: number, @prov: tropical)
+.decl even(s: number, t: number, @prov: tropical)
+odd(x, y) :- edge(x, y).
+odd(x, y) :- odd(x, z), even(z, y).
+even(x, y) :- odd(x, z), odd(z, y).
+"""
+)
+"""The same from two parts each: as many derivations as nodes to the power three."""
+
 
 def table(arcs: Sequence[Arc]) -> pa.Table:
     """Return arcs as facts with their annotation."""
@@ -61,9 +73,9 @@ def table(arcs: Sequence[Arc]) -> pa.Table:
     return pa.table([*columns, rows[:, 2].astype(np.float64)], names=["s", "t", "@prov"])
 
 
-def compiled(text: str, **options: Any) -> session.Compiled:
-    """Return a program with all its relations, in the semiring it names."""
-    return session.compile(session.parse(text), keep_all=True, **options)
+def compiled(text: str) -> session.Compiled:
+    """Return a program with all its relations, in the semiring it names; edges alone are given."""
+    return session.compile(session.parse(text), keep_all=True, inputs=("edge",))
 
 
 def matrix(found: Evaluation | View, relation: str, nodes: int) -> Matrix:
@@ -116,7 +128,7 @@ def right_parity(found: Evaluation, network: Network) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """A program that is no search from each node, how large a network it gets, and its judge."""
+    """A program that is no linear closure, how large a network it gets, and its judge."""
 
     name: str
     text: str
@@ -125,8 +137,9 @@ class General:
 
 
 GENERAL: Final = (
-    General("two recursive premises", DOUBLED, 200, right_paths),
-    General("two recursive relations", PARITY, 1000, right_parity),
+    General("path of two paths", DOUBLED, 1000, right_paths),
+    General("odd and even, step by step", PARITY, 1000, right_parity),
+    General("odd and even, of two parts", HALVES, 200, right_parity),
 )
 
 

@@ -29,7 +29,7 @@ def _power(value: float | None, of: str) -> str:
 
 
 def roads(found: Found) -> Told:
-    """All pairs beside SciPy, at three sizes, and programs that are no search."""
+    """All pairs beside SciPy, at three sizes, and other programs."""
     full, sizes, general = found["all_pairs"], found["sizes"], found["general"]
     threads = full["threads"]
     counted = f"{threads} threads" if threads > 1 else "1 thread"
@@ -66,10 +66,10 @@ def roads(found: Found) -> Told:
                 ),
             ),
             Table(
-                "Programs that are no search from each node, tropical",
+                "Other programs over roads made up, tropical",
                 ("program", "nodes", "arcs", "tuples", "seconds"),
                 others,
-                notes=("best first in buckets; answers are compared with SciPy's",),
+                notes=("the best of several runs; answers are compared with SciPy's",),
             ),
         ),
         bars,
