@@ -340,6 +340,20 @@ def test_a_reader_of_a_folder_proves_what_was_committed(tmp_path: Path) -> None:
         assert proved(reader, "path(1, 3)").height == 2
 
 
+def test_a_fact_that_was_not_followed_is_not_said_to_be_false() -> None:
+    db = loaded(
+        ".decl e(x: number, y: number, c: number)  .decl p(x: number, y: number, c: number)"
+        ".decl s(x: number, y: number, c: number)"
+        "p(x, y, c) :- e(x, y, c).  p(x, z, a + b) :- p(x, y, a), e(y, z, b)."
+        "s(x, y, c) :- p(x, y, _), c = min k : { p(x, y, k) }.",
+        e=[(1, 2, 1), (2, 1, 1)],
+    )
+    assert proved(db, "s(1, 1, 2)").number == 3
+    (note,) = refusal(db, "p(1, 1, 1000)").diagnostics[0].notes
+    assert "only the best tuples of `p` are followed" in note
+    assert any("only the best" in reason for reason in db.why_not("p(1, 1, 1000)").reasons)
+
+
 def test_a_premise_that_subsumption_dropped_is_told() -> None:
     db = loaded(
         ".decl a(x: number)  .decl b(x: number)  b(x) :- a(x).  b(x + 10) :- b(x), x < 5."

@@ -53,6 +53,7 @@ class EngineTuples:
         self._holders = holders
         self._given = given
         self.exact = exact and holders is None
+        self.selected = evaluation.selected
         self._rows: dict[Fact, int | None] = {}
 
     @staticmethod

@@ -99,7 +99,12 @@ class Explainer:
         over: int = OVER,
         limit: int = MAX_INSTANCES,
     ) -> Proof:
-        """Return a proof of a fact that holds."""
+        """Return a proof of a fact that holds.
+
+        It is of minimal height after a fresh evaluation, as far as that shows at little cost, or
+        when `minimal` asks for it; in an ordered semiring of the best annotation, given those of
+        base facts. What is `depth` steps away is cut.
+        """
         found = self._that_holds(fact)
         if semiring is not None:
             return self._best(found, semiring, annotation, depth, over, limit)
@@ -119,7 +124,7 @@ class Explainer:
     def why_not(
         self, fact: Asked, *, depth: int = 0, nearest: int = NEAREST, limit: int = MAX_TUPLES
     ) -> WhyNot:
-        """Return why a fact does not hold."""
+        """Return why a fact does not hold; `depth` says how far to go on with what is missing."""
         found = asked_fact(fact, self._rules.program, self._tuples)
         if self.holds(found):
             raise UsageError(
@@ -153,8 +158,14 @@ class Explainer:
     def _that_holds(self, asked: Asked) -> Fact:
         found = asked_fact(asked, self._rules.program, self._tuples)
         if not self.holds(found):
-            hint = "`whynot` shows what is missing"
-            raise UsageError(Diagnostic("W0951", f"`{found}` does not hold", hint=hint))
+            raise UsageError(
+                Diagnostic(
+                    "W0951",
+                    f"`{found}` does not hold",
+                    notes=_lacking(found.relation, self._tuples),
+                    hint="`whynot` shows what is missing",
+                )
+            )
         return found
 
     def _ground(self, fact: Fact, limit: int, *, beyond_base: bool = True) -> Grounded:
@@ -247,3 +258,10 @@ class Explainer:
             for head in heads:
                 for row in self._search.row(head.args, {}, frozenset()):
                     yield Fact(name, row)
+
+
+def _lacking(relation: str, tuples: Tuples) -> tuple[str, ...]:
+    """Return what is to say of a relation that is not all there."""
+    if relation not in tuples.selected:
+        return ()
+    return (f"only the best tuples of `{relation}` are followed, so it may lack others",)

@@ -23,6 +23,9 @@ class Tuples(Protocol):
     exact: bool
     """Whether a rank is one less than the least height within what is computed together."""
 
+    selected: frozenset[str]
+    """The relations that may lack tuples, because only the best ones were followed."""
+
     def matching(self, relation: str, known: Known, below: int | None = None) -> Iterator[Row]:
         """Yield the tuples with these values; with `below`, those of lower rank only."""
         ...
@@ -67,6 +70,7 @@ class PlainTuples:
     """Tuples of Python values, all of them looked at; none has a rank."""
 
     exact = False
+    selected: frozenset[str] = frozenset()
 
     def __init__(
         self, relations: Mapping[str, Iterable[Row]], base: Mapping[str, Iterable[Row]]

@@ -70,6 +70,8 @@ def _why_not(asking: _Asking, fact: Fact, depth: int) -> WhyNot:
         reasons.append(f"`{fact.relation}` has no rules, and the fact was not given")
     elif asking.search.tuples.has_base(fact.relation):
         reasons.append("it was not given")
+    if fact.relation in asking.search.tuples.selected:
+        reasons.append(f"only the best tuples of `{fact.relation}` are followed")
     asking.above.add(fact)
     for _, alternatives in groupby(rules, lambda rule: rule.number):
         found = [_failures(asking, rule, fact, reasons) for rule in alternatives]
