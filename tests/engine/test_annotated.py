@@ -179,6 +179,13 @@ def test_a_fact_may_be_given_and_derived() -> None:
     assert annotated(text, "how", "p") == {(1,): "e(1) + p(1)", (2,): "e(2)"}
 
 
+def test_a_computed_fact_of_the_text_keeps_its_annotation() -> None:
+    text = (
+        ".type P = [a: number] .decl e(x: number, y: P, @prov) e(1 + 1, [3], 5). e(4, [2 * 2], 6)."
+    )
+    assert annotated(text, "counting", "e") == {(2, "[3]"): 5, (4, "[4]"): 6}
+
+
 def test_a_rule_without_premises_is_no_fact() -> None:
     text = """.decl e(x: number) .decl p(x: number) p(x) :- x = 3. p(4). p(5) :- !e(5).
         p(n) :- n = count : { e(_) }."""

@@ -53,8 +53,8 @@ def simplify(program: Program, *, derivations: bool = False) -> Program:
     >>> print(simplify(program, derivations=True))
     a(3, y) :- b(3, y), b(3, y).
     """
-    simpler = (s for r in program.rules if (s := simplify_rule(r, derivations=derivations)))
-    rules = tuple(simpler) if derivations else _without_repeats(simpler)
+    kept = (s for r in program.rules if (s := simplify_rule(r, derivations=derivations)))
+    rules = tuple(kept) if derivations else _without_repeats(kept)
     subsumptions: list[Subsumption] = []
     for subsumption in program.subsumptions:
         simpler = simplify_rule(as_rule(subsumption))
@@ -121,7 +121,7 @@ def _fold_rule(rule: Rule) -> Rule:
     body = tuple([_fold_literal(literal) for literal in rule.body])
     if all(a is b for a, b in zip((*heads, *body), (*rule.heads, *rule.body), strict=True)):
         return rule
-    return Rule(heads, body, rule.orders, span=rule.span)
+    return replace(rule, heads=heads, body=body)
 
 
 def _fold_atom(atom: Atom) -> Atom:

@@ -66,7 +66,8 @@ class BaseFacts:
                     known.setdefault(row, []).append(semiring.one)
                 continue
             for at, row in enumerate(rows.tolist()):
-                value = self._annotation(relation, found.rows[row], cells and cells[at], evaluation)
+                cell = None if cells is None else cells[at]
+                value = self._annotation(relation, found.rows[row], cell, evaluation)
                 known.setdefault(row, []).append(value)
         for row, given in known.items():
             values[row] = given[0] if len(given) == 1 else semiring.sum(dict.fromkeys(given))
@@ -112,7 +113,7 @@ class BaseFacts:
 
 
 def _cells(facts: Sequence[Rule]) -> list[Cell | None] | None:
-    cells = [rule.annotation and rule.annotation.value for rule in facts]
+    cells = [None if r.annotation is None else r.annotation.value for r in facts]
     return cells if any(cell is not None for cell in cells) else None
 
 
