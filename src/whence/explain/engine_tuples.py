@@ -116,13 +116,6 @@ class EngineTuples:
             return None
         return bisect_right(sizes, row)
 
-    def annotation(self, fact: Fact) -> Value:
-        """Return what the column after the declared ones says of a fact that is there."""
-        row = self._row(fact)
-        assert row is not None
-        codes = self._relations[fact.relation].at(np.array([row]))[0].tolist()
-        return self._codec.row(fact.relation, codes)[self._arity[fact.relation]]
-
     def ordinal(self, value: Value, kind: Kind) -> int:
         return self._codec.ordinal(value)
 

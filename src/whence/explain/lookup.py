@@ -1,12 +1,11 @@
 """The tuples of relations as explanations ask for them: by what is known of them, few at a time.
 
-`Tuples` is what a search needs; `PlainTuples` has it of Python values, and `engine_tuples.py` of
-the rows of an engine or a view, through its indexes.
+`engine_tuples.py` has them of the rows of an engine or a view, through its indexes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol, TypeAlias
 
 from whence.explain.model import Fact, Value
@@ -64,50 +63,3 @@ class Tuples(Protocol):
     def reread(self, value: Value, type_: str) -> Value:
         """Return a value as `as` gives it: the same code, read as another type."""
         ...
-
-
-class PlainTuples:
-    """Tuples of Python values, all of them looked at; none has a rank."""
-
-    exact = False
-    selected: frozenset[str] = frozenset()
-
-    def __init__(
-        self, relations: Mapping[str, Iterable[Row]], base: Mapping[str, Iterable[Row]]
-    ) -> None:
-        self._rows = {name: dict.fromkeys(rows) for name, rows in relations.items()}
-        self._base = {name: set(rows) for name, rows in base.items()}
-        self._ordinals: dict[Value, int] = {}
-
-    def matching(self, relation: str, known: Known, below: int | None = None) -> Iterator[Row]:
-        rows = self._rows.get(relation, {})
-        return (row for row in rows if all(equal(row[c], v) for c, v in known.items()))
-
-    def expected(self, relation: str, known: Known) -> float:
-        return len(self._rows.get(relation, ())) / (1 + len(known))
-
-    def count(self, relation: str, known: Known) -> int:
-        return sum(1 for _ in self.matching(relation, known))
-
-    def holds(self, fact: Fact) -> bool:
-        return fact.row in self._rows.get(fact.relation, ())
-
-    def is_base(self, fact: Fact) -> bool:
-        return fact.row in self._base.get(fact.relation, ())
-
-    def has_base(self, relation: str) -> bool:
-        return bool(self._base.get(relation))
-
-    def rank(self, fact: Fact) -> int | None:
-        return None
-
-    def ordinal(self, value: Value, kind: Kind) -> int:
-        return self._ordinals.setdefault(value, len(self._ordinals))
-
-    def reread(self, value: Value, type_: str) -> Value:
-        return value
-
-
-def equal(a: Value, b: Value) -> bool:
-    """Say whether two values are equal; a NaN equals itself."""
-    return a == b or (a != a and b != b)
