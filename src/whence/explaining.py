@@ -98,13 +98,6 @@ class Explaining:
             explainer, _ = self._explainer(derived)
             return explainer.derivations(fact, limit=limit)
 
-    def annotation(self, fact: Fact) -> object:
-        """Return what a base fact is annotated with, in the semiring of the database."""
-        with self._committed.reading() as derived:
-            semiring = semiring_of(derived.program)
-            _, annotated = self._explainer(derived)
-            return None if semiring is None else annotated(semiring)(fact)
-
     def _explainer(self, derived: Derived) -> tuple[Explainer, Annotated]:
         """Return who explains, and who knows the annotations of base facts."""
         known: Explanations | None = getattr(self, "_explanations", None)
