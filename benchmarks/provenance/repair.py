@@ -112,6 +112,7 @@ def main() -> None:
     started = time.perf_counter()
     view = session.maintain(program, inputs, threads=threads)
     made = time.perf_counter() - started
+    tuples = view.size("path")
     for turn in warm:
         timed(view, turn.there())
         timed(view, turn.back())
@@ -134,7 +135,7 @@ def main() -> None:
             "network": network.name,
             "nodes": network.nodes,
             "arcs": len(network.arcs),
-            "tuples": view.size("path"),
+            "tuples": tuples,
             "changes": len(turns),
             "made_seconds": made,
             "recompute_seconds": median(recompute[1:]),
