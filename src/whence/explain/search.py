@@ -124,7 +124,9 @@ class Search(Solver):
                 if len(body) == 1:
                     return place
                 known = self.known(literal, given, scope)
-                cost = 0.0 if known is None else self.tuples.expected(literal.relation, known)
+                if known is None or len(known) == len(literal.args):
+                    return place  # at most one tuple
+                cost = self.tuples.expected(literal.relation, known)
             elif not is_ready(literal, bound, scope):
                 continue
             elif not has_aggregate(literal):

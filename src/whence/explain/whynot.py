@@ -184,16 +184,16 @@ def _head(rule: HeadRule) -> Atom:
 def _left(body: Body, places: Sequence[int], given: Bindings, scope: Names) -> _Left:
     """Leave literals out; what the rest binds does not depend on values."""
     bound = set(given)
-    waiting = [literal for i, literal in enumerate(body) if i not in places]
-    solved: list[Literal] = []
-    while ready := [literal for literal in waiting if is_ready(literal, bound, scope)]:
-        for literal in ready:
-            solved.append(literal)
-            if not isinstance(literal, Negation):
-                bound |= level_names(literal).keys()
-        waiting = [literal for literal in waiting if not any(literal is o for o in ready)]
-    out = tuple([body[i] for i in places])
-    return _Left(out, tuple([o for o in body if any(o is s for s in solved)]), tuple(waiting))
+    waiting = [i for i in range(len(body)) if i not in places]
+    solved: list[int] = []
+    while ready := {i for i in waiting if is_ready(body[i], bound, scope)}:
+        for i in ready:
+            if not isinstance(body[i], Negation):
+                bound |= level_names(body[i]).keys()
+        solved += ready
+        waiting = [i for i in waiting if i not in ready]
+    out, rest, later = ([body[i] for i in some] for some in (places, sorted(solved), waiting))
+    return _Left(tuple(out), tuple(rest), tuple(later))
 
 
 def _lacking(
