@@ -27,13 +27,14 @@ class SearchedStratum:
         self.stratum = stratum
         self.machine = machine
         self.rules = None
-        self.choice = Choice(0.0)
+        started = time.perf_counter()
         self._steps, self._seeds = searched.steps, searched.seeds
         self.reads = frozenset({self._steps.relation, self._seeds.relation})
         search, pool = searched.search, machine.pool() if machine.threads > 1 else None
         kind = Reach if search.keyed is None else Best
         self._searches = kind(search, machine.guard, machine.threads, pool)
         came = self._searches.begin(self._all(self._steps), self._all(self._seeds))
+        self.choice = Choice(time.perf_counter() - started)
         self.relation: LiveRelation
         if read:
             self.relation = machine.evaluation.live(search.relation)

@@ -118,6 +118,7 @@ class Searches:
         self.work: Ints = np.zeros(2, dtype=np.int64)
         self._per_change = 0.0
         self._lock = threading.Lock()
+        self._spare: tuple[int, Any, Buffers] | None = None
 
     @property
     def width(self) -> int:
@@ -257,7 +258,9 @@ class Searches:
             kernels.link_seeds(before, after, self.seed_pivot, self.first_seed, self.following)
         self.seeds.live[gone] = 0
         self.seeds.live[new] = 1
-        touched = np.unique(self.seed_pivot[np.concatenate([gone, new])]).astype(np.int64)
+        touched: Ints = self.seed_pivot[np.concatenate([gone, new])].astype(np.int64)
+        if touched.shape[0] > 1:
+            touched = np.unique(touched)
         self.changed[touched] = 1
         return touched
 
@@ -329,8 +332,12 @@ class Searches:
         came: list[Rows],
         went: list[Rows],
     ) -> None:
-        scratch, room = self.scratch(), max(_ROOM, 2 * self.states.size)
-        buffers = Buffers(room, self.width)
+        m = self.states.size
+        with self._lock:
+            spare, self._spare = self._spare, None
+        if spare is None or spare[0] < m:
+            spare = m, self.scratch(), Buffers(max(_ROOM, 2 * m), self.width)
+        size, scratch, buffers = spare
         while True:
             with self._lock:
                 share = next(ticket, None)
@@ -341,19 +348,26 @@ class Searches:
                 at = self.repair(at, end, new, gone, scratch, buffers)
                 if at < end:  # no room is left: hand over, and go on with more
                     self._hand_over(buffers, came, went)
-                    room = min(2 * room, _MOST_ROOM + self.states.size)
+                    room = min(2 * buffers.came.shape[0], _MOST_ROOM + m)
                     buffers = Buffers(room, self.width)
-        self._hand_over(buffers, came, went)
+        small = max(buffers.nc, buffers.nw) < _ROOM // 4
+        self._hand_over(buffers, came, went, copied=small)
+        if small:  # what was begun is used again
+            self._spare = size, scratch, buffers
 
-    def _hand_over(self, out: Buffers, came: list[Rows], went: list[Rows]) -> None:
+    def _hand_over(
+        self, out: Buffers, came: list[Rows], went: list[Rows], *, copied: bool = False
+    ) -> None:
         with self._lock:
             if out.nc:
-                came.append(out.came[: out.nc])
+                came.append(out.came[: out.nc].copy() if copied else out.came[: out.nc])
             if out.nw:
-                went.append(out.went[: out.nw])
+                went.append(out.went[: out.nw].copy() if copied else out.went[: out.nw])
             self._guard.tuples += out.nc - out.nw
             self._guard.work += int(out.work[1])
             self.work += out.work
+            out.nc = out.nw = 0
+            out.work[:] = 0
         self._guard.check()
 
     # ── reading ──
