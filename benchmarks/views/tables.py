@@ -153,7 +153,7 @@ def strategies(found: list[Found]) -> Told:
     headers = ("graph", "batch", "strategy", "median ms", "asked", "removed", "restored", "gone")
     notes = (
         "each batch is applied and taken back, the strategies in random turns; the median of at",
-        "least two times after a first; who follows DRed finds cold caches; >: stopped",
+        "least two times after a first; brief ones right after the same untimed; >: stopped",
     )
     table = Table("Strategies", (*headers, "auto/best"), tuple(rows), left=3, notes=notes)
     bar = Bar("auto by the best strategy, worst cell", f"≤ {AUTO:g} ×", "", worst <= AUTO)
