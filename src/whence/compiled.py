@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from whence.analysis.check import check as check_stated
+from whence.analysis.hints import without_annotation
 from whence.diagnostics import (
     Diagnostic,
     ProgramError,
@@ -160,9 +161,9 @@ def compile(
 
 
 def _check_goal(goal: Atom, program: Program) -> None:
-    arities = {decl.name: decl.arity for decl in program.relations}
-    if goal.relation not in arities:
-        like = nearest(goal.relation, arities)
+    declared = {decl.name: decl for decl in program.relations}
+    if goal.relation not in declared:
+        like = nearest(goal.relation, declared)
         raise UsageError(
             Diagnostic(
                 "W0804",
@@ -171,12 +172,8 @@ def _check_goal(goal: Atom, program: Program) -> None:
                 hint=f"did you mean `{like}`?" if like else "",
             )
         )
-    if arities[goal.relation] != len(goal.args):
-        raise UsageError(
-            Diagnostic(
-                "W0805",
-                f"`{goal.relation}` has {arities[goal.relation]} columns, "
-                f"the goal gives {len(goal.args)}",
-                goal.span,
-            )
-        )
+    decl, given = declared[goal.relation], len(goal.args)
+    if decl.arity != given:
+        message = f"`{goal.relation}` has {decl.arity} columns, the goal gives {given}"
+        hint = without_annotation(decl, given)
+        raise UsageError(Diagnostic("W0805", message, goal.span, hint=hint))

@@ -432,6 +432,14 @@ def test_a_question_that_has_no_answer_says_why(fact: str, code: str) -> None:
     assert error.diagnostics[0].code == code
 
 
+def test_an_annotation_in_a_question_is_told_to_be_none_of_its_columns() -> None:
+    text = CLOSURE.replace("path(x: number, y: number)", "path(x: number, y: number, @prov)")
+    assert text != CLOSURE
+    error = refusal(loaded(text, edge=[(1, 2)]), "path(1, 2, 0.5)")
+    assert error.diagnostics[0].code == "W0805"
+    assert "annotation" in error.diagnostics[0].hint
+
+
 def test_facts_that_match_a_pattern_are_offered() -> None:
     error = refusal(loaded(CLOSURE, edge=[(1, 2), (2, 3)]), "path(1, x)")
     assert "`path(1, 2)`" in error.diagnostics[0].hint

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whence.diagnostics import nearest
+from whence.syntax.nodes import RelationDecl
 
 _MOST = 30
+
+
+def without_annotation(decl: RelationDecl, given: int) -> str:
+    """Return the hint for an atom that has its relation's annotation as one more argument."""
+    annotated = decl.provenance is not None or decl.semiring is not None
+    if not annotated or given != decl.arity + 1:
+        return ""
+    return "the annotation is no argument: leave it out"
 
 
 class Hints:

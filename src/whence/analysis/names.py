@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from whence.analysis.clauses import is_plain_fact, origins
-from whence.analysis.hints import Hints
+from whence.analysis.hints import Hints, without_annotation
 from whence.analysis.typesystem import PRIMITIVES
 from whence.diagnostics import Diagnostic, Span
 from whence.functor.table import overloads
@@ -155,7 +155,8 @@ def _check_atom(atom: Atom, names: _Names) -> tuple[Diagnostic, ...]:
         return (_undefined("W0201", "relation", atom.relation, atom.span, hint),)
     if len(decl.attributes) != len(atom.args):
         what = f"relation `{atom.relation}`"
-        return (_arity("W0202", what, decl.arity, len(atom.args), atom.span),)
+        hint = without_annotation(decl, len(atom.args))
+        return (_arity("W0202", what, decl.arity, len(atom.args), atom.span, hint),)
     return ()
 
 
@@ -185,8 +186,7 @@ def _check_uses(root: Term | Literal, names: _Names) -> Iterator[Diagnostic]:
                 pass
 
 
-def _arity(code: str, what: str, expected: int, got: int, span: Span) -> Diagnostic:
+def _arity(code: str, what: str, expected: int, got: int, span: Span, hint: str = "") -> Diagnostic:
     plural = "" if expected == 1 else "s"
-    return Diagnostic(
-        code, f"{what} takes {expected} argument{plural}, not {got}", span, f"{got} given"
-    )
+    message = f"{what} takes {expected} argument{plural}, not {got}"
+    return Diagnostic(code, message, span, f"{got} given", hint=hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from whence.analysis.hints import without_annotation
 from whence.analysis.kinds import Kinds
 from whence.diagnostics import Diagnostic, ProgramError, Span, UsageError, nearest
 from whence.explain.base import Asked
@@ -59,15 +60,17 @@ def _parsed(text: str) -> Atom:
 
 
 def _check_relation(name: str, arity: int, program: Program, span: Span) -> None:
-    arities = {decl.name: decl.arity for decl in program.relations}
-    if name not in arities:
-        like = nearest(name, arities)
+    declared = {decl.name: decl for decl in program.relations}
+    if name not in declared:
+        like = nearest(name, declared)
         hint = f"did you mean `{like}`?" if like else ""
         message = f"the program has no relation `{name}`"
         raise UsageError(Diagnostic("W0804", message, span, hint=hint))
-    if arities[name] != arity:
-        message = f"`{name}` has {arities[name]} columns, the fact gives {arity}"
-        raise UsageError(Diagnostic("W0805", message, span))
+    decl = declared[name]
+    if decl.arity != arity:
+        message = f"`{name}` has {decl.arity} columns, the fact gives {arity}"
+        hint = without_annotation(decl, arity)
+        raise UsageError(Diagnostic("W0805", message, span, hint=hint))
 
 
 def _open(atom: Atom, known: dict[int, Value], tuples: Tuples) -> UsageError:

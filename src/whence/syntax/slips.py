@@ -221,6 +221,11 @@ def _hint(view: View) -> str:
         return "a comment begins with `//`"
     if text in ("=>", "->") and "IF" in view.expected:
         return "the head of a rule comes first: `head :- body.`"
+    if view.first.type == "DECL" and token.type == "AT":
+        return "`@prov` is an attribute of its own: put `,` before it"
+    behind = [t.type for t in view.tokens[max(0, view.index - 4) : view.index]]
+    if behind[-3:] == ["AT", "IDENT", "COLON"] or behind == ["AT", "IDENT", "COLON", "IDENT"]:
+        return 'a semiring whose name is no plain word is quoted, as in `@prov:"top-2"`'
     if text in _HABITS:
         return _HABITS[text]
     if before.type == "IDENT" and before.text in _HABITS:
