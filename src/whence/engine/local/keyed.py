@@ -163,6 +163,12 @@ class KeyedRelation(Relation):
         return m
 
     @property
+    def cells(self) -> tuple[Ints, Ints, Ints, Small] | None:
+        """The dense table from keys to rows, if there is one: its box, and its entries."""
+        b = self._box
+        return None if b is None else (b.lo, b.span, b.stride, self._rows_of)
+
+    @property
     def changed(self) -> int:
         """How many rows have changed and have not been the delta since."""
         return self._changed

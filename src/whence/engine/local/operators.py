@@ -19,6 +19,7 @@ from whence.engine.local.kernels import joins as kernels
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.kernels.products import project_product
 from whence.engine.local.kernels.search import WAYS
+from whence.engine.local.keyed import KeyedRelation
 from whence.engine.local.relation import Relation
 from whence.engine.local.values import NIL
 from whence.plan.nodes import Bind, Exists, Fold, Probe, Scan, Test, Unpack, Version
@@ -112,7 +113,12 @@ def probe(
 ) -> Push:
     """Join with the relation."""
     key = KeySlots(step, slots, code)
-    kept_from, kept_to, taken_from, taken_to, out = moves(step, slots, outputs, buffer)
+    writing = moves(step, slots, outputs, buffer)
+    if isinstance(relation, KeyedRelation) and relation.old == relation.size:
+        found = _probe_cell(relation, key, writing, guard, after)
+        if found is not None:
+            return found
+    kept_from, kept_to, taken_from, taken_to, out = writing
     cursor = np.zeros(2, dtype=np.int64)
     index = relation.index(key.columns)
     old = step.version is Version.OLD
@@ -174,6 +180,26 @@ def probe(
             if cursor[0] >= n:
                 return
             guard.check()
+
+    return push
+
+
+def _probe_cell(
+    relation: KeyedRelation, key: KeySlots, writing: Moves, guard: Guard, after: Push
+) -> Push | None:
+    """The same by the whole key of a relation that is complete, where a table knows its row."""
+    cells = relation.cells
+    if cells is None or sorted(key.columns) != sorted(relation.keyed.key):
+        return None
+    order = [key.columns.index(column) for column in relation.keyed.key]
+    slots, consts = key.slots[order], key.consts[order]
+    rows, out = relation.rows, writing[-1]
+
+    def push(binding: Rows, n: int) -> None:
+        m = kernels.probe_cell(binding, n, slots, consts, *cells, rows, *writing)
+        guard.work += n
+        if m:
+            after(out, m)
 
     return push
 

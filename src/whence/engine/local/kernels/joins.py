@@ -139,6 +139,48 @@ def probe_dense(
 
 
 @kernel
+def probe_cell(
+    binding: Rows,
+    n: int,
+    key: Ints,
+    consts: Ints,
+    lo: Ints,
+    span: Ints,
+    stride: Ints,
+    cells: Small,
+    rows: Rows,
+    kept: Ints,
+    kept_to: Ints,
+    taken: Ints,
+    taken_to: Ints,
+    out: Rows,
+) -> int:
+    """Join each binding with the one row of its key, if there is one: `cells` say which it is."""
+    m = 0
+    for i in range(n):
+        at = np.int64(0)
+        inside = True
+        for c in range(key.shape[0]):
+            s = key[c]
+            d = (binding[i, s] if s >= 0 else consts[c]) - lo[c]
+            if np.uint64(d) >= np.uint64(span[c]):
+                inside = False
+                break
+            at += d * stride[c]
+        if not inside:
+            continue
+        r = cells[at]
+        if r == 0:
+            continue
+        for c in range(kept.shape[0]):
+            out[m, kept_to[c]] = binding[i, kept[c]]
+        for c in range(taken.shape[0]):
+            out[m, taken_to[c]] = rows[r - 1, taken[c]]
+        m += 1
+    return m
+
+
+@kernel
 def probe_hashed(
     binding: Rows,
     n: int,
