@@ -189,8 +189,9 @@ class Explained(Explaining):
         except BadLine as fault:
             column = max(1, min(fault.column - 1, len(shown) + 1))
             span = Span(1, column, 1, column + fault.width, Source("<fact>", shown))
+            hint = "a fact is such as `link(1, 2)`" if fault.code == "W0682" else fault.hint
             raise UsageError(
-                Diagnostic(fault.code, fault.message, span, fault.label, hint=fault.hint)
+                Diagnostic(fault.code, fault.message, span, fault.label, hint=hint)
             ) from None
         if not isinstance(found, Fact):
             hint = "a fact is such as `link(1, 2)`"

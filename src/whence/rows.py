@@ -70,7 +70,7 @@ def _checked(relation: str, table: pa.Table, columns: tuple[Column, ...]) -> pa.
         if wrong:
             name = columns[-1].semiring.name
             message = f"{wrong[0]!r} is no annotation in `{name}` for a fact of `{relation}`"
-            raise DataError(Diagnostic("W0942", message))
+            raise DataError(Diagnostic("W0942", message, notes=_faults(columns[-1], wrong[0])))
     if any(column.kind not in _NUMERIC for column in columns):
         table.validate(full=True)  # other libraries let any bytes through as strings
     return one_text(relation, table, columns)
@@ -189,6 +189,16 @@ def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa
     return pa.table(
         [pa.array(a, type=f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema
     )
+
+
+def _faults(column: Column, value: int | float | str) -> tuple[str, ...]:
+    """Return what the semiring says of a value that is no annotation."""
+    assert column.semiring is not None
+    try:
+        column.semiring.read(value)
+    except (TypeError, ValueError) as fault:
+        return (str(fault),)
+    return ()
 
 
 def _wrong(relation: str, what: str) -> DataError:

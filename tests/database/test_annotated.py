@@ -137,11 +137,12 @@ def test_a_fact_that_goes_is_given_with_its_annotation(db):
     assert db["way"].rows() == WAYS
 
 
-@pytest.mark.parametrize("cell", [-1, float("nan")])
-def test_what_is_no_annotation_is_refused(db, cell):
+@pytest.mark.parametrize(("cell", "reason"), [(-1, "is negative"), (float("nan"), "NaN is no")])
+def test_what_is_no_annotation_is_refused_with_the_reason(db, cell, reason):
     with pytest.raises(DataError) as caught:
         db.insert("road", [("c", "d", 1), ("c", "e", cell)])
     assert codes(caught) == ["W0942"]
+    assert reason in str(caught.value)
     assert db["way"].rows() == WAYS
 
 

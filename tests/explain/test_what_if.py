@@ -279,6 +279,12 @@ def test_what_is_no_fact_is_refused_with_its_place(db: Database, text: str, code
         db.what_if(insert=text)
 
 
+def test_what_is_no_fact_is_not_told_how_updates_are_written(db: Database) -> None:
+    with pytest.raises(UsageError) as error:
+        db.what_if(insert="edge(1, 2), edge(2, 3)")
+    assert "commit" not in str(error.value)
+
+
 def test_a_mistake_is_pointed_at(db: Database) -> None:
     with pytest.raises(UsageError) as error:
         db.what_if(delete='edge(1, "a")')

@@ -27,7 +27,7 @@ _SMALL: Final = 1 << 31
 _INSTEAD: Final = {
     "counting": "`counting-inf` counts them as ∞, and `why` has one witness for all that use "
     "the same facts",
-    "how": "`why` and `absorption` have finitely many witnesses for each fact",
+    "how": "witnesses are finite: ask for them, or in the semiring `minwhy` or `absorption`",
 }
 
 

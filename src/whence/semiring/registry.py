@@ -111,6 +111,11 @@ def make(named: str | AnySemiring | type[AnySemiring], *, load_code: bool = Fals
                 DIMENSIONS,
             )
         return Product(*(SEMIRINGS[part]() for part in parts))
+    for family in FAMILIES:
+        if re.fullmatch(family.lower().replace("k", r"[k\d]+", 1), name):  # `top-k`, `top-0`
+            example = family.replace("K", "3")
+            hint = f"K is a number from 1 to {MOST}: `{example}`"
+            raise UsageError(Diagnostic("W0920", f"there is no semiring `{named}`", hint=hint))
     raise _unknown(f"there is no semiring `{named}`", name, names())
 
 
