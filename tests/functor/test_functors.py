@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -212,3 +213,12 @@ def test_nan_equals_itself_and_is_not_ordered() -> None:
 def test_a_sum_is_one_value_per_solution() -> None:
     assert AGGREGATES["sum", Kind.NUMBER].scalar([2, 2, 3]) == 7
     assert AGGREGATES["mean", Kind.FLOAT].scalar([]) is None
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_doubts_add_up_and_are_never_rounded_away(a: float, b: float, c: float) -> None:
+    bounded = FUNCTORS["@bounded", Kind.FLOAT].scalar
+    assert bounded(a, 1.0) == a == bounded(1.0, a)
+    assert bounded(a, b) == bounded(b, a) <= min(a, b)
+    assert c < b or bounded(a, c) >= bounded(a, b)
+    assert bounded(a, b) == max(0.0, float(Fraction(a) + Fraction(b) - 1))

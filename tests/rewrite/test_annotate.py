@@ -63,7 +63,7 @@ def test_a_head_carries_the_product_of_its_premises(chain, head):
 
 def test_a_bounded_product_that_is_zero_is_no_fact():
     (rule,) = rules("p(x, z) :- e(x, y), e(y, z).", LUKASIEWICZ)
-    assert rule.endswith("_3 = max(0.0, _1 + _2 - 1.0), _3 != 0.0.")
+    assert rule.endswith("_3 = @bounded(_1, _2), _3 != 0.0.")
     found = answers(
         "p(x, z) :- e(x, y), e(y, z).",
         LUKASIEWICZ,

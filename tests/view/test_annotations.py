@@ -18,11 +18,11 @@ from whence.syntax.nodes import Program
 
 INF = float("inf")
 CHAINS = {
-    "tropical": (Chain(Times.ADD, True, 0.0, INF), [0.0, 1.0, 2.0, 5.0]),
-    "viterbi": (Chain(Times.MULTIPLY, False, 1.0, 0.0), [0.25, 0.5, 1.0]),
+    "tropical": (Chain(Times.ADD, True, 0.0, INF), [0.0, 0.1, 0.2, 0.3, 1e17]),
+    "viterbi": (Chain(Times.MULTIPLY, False, 1.0, 0.0), [0.1, 0.7, 1.0]),
     "fuzzy": (Chain(Times.LEAST, False, 1.0, 0.0), [0.25, 0.5, 1.0]),
     "access": (Chain(Times.GREATEST, True, 0.0, INF), [0.0, 1.0, 2.0]),
-    "lukasiewicz": (Chain(Times.BOUNDED, False, 1.0, 0.0), [0.5, 0.75, 1.0]),
+    "lukasiewicz": (Chain(Times.BOUNDED, False, 1.0, 0.0), [0.1, 0.5, 0.7, 0.9, 1.0]),
 }
 DECLS = """
 .decl e(x: number, y: number, @prov)
@@ -128,3 +128,13 @@ def test_a_value_that_improves_leaves_what_it_derives_equally_well_supported() -
     judge.apply({"e": ([], [(0, 1, 2.0)])})
     judge.apply({"e": ([], [(0, 1, 1.0)])})
     assert not [row for row in judge.rows("p") if row[0] == 0]
+
+
+@pytest.mark.parametrize("rules", [PROGRAMS[0], PROGRAMS[4]])
+def test_doubts_that_are_rounded_do_not_hold_each_other_up(rules: str) -> None:
+    chain, _ = CHAINS["lukasiewicz"]
+    facts = {"e": {(1, 2, 0.1), (2, 3, 1.0), (3, 2, 1.0), (3, 4, 0.3)}}
+    judge = Judge(program_of(rules, chain), facts, ["auto", "recompute"])
+    assert (1, 3, 0.1) in judge.rows("p")
+    judge.apply({"e": ([], [(1, 2, 0.1)])})
+    assert (2, 4, 0.3) in judge.rows("p")

@@ -223,6 +223,23 @@ def negate_floats(a: Floats) -> Floats:
     return canonical_floats(-a)
 
 
+def bounded(a: float, b: float) -> float:
+    """Return max(0, a + b - 1), rounded once, so that it is never above a or b in [0, 1].
+
+    The larger of two numbers with a sum above 1 is at least a half, and 1 minus that is exact.
+    """
+    low, high = (b, a) if b < a else (a, b)
+    found = low - (1.0 - high)
+    return found if found > 0.0 else 0.0
+
+
+@quiet
+def bounded_each(a: Floats, b: Floats) -> Floats:
+    less = b < a
+    found = np.where(less, b, a) - (1.0 - np.where(less, a, b))
+    return np.where(found > 0.0, found, 0.0)
+
+
 # ── any integer ──────────────────────────────────────────────────────────────────────
 
 

@@ -105,6 +105,8 @@ _TABLE: Final[tuple[Functor, ...]] = (
     _binary("*", F, _canonical(operator.mul), a.multiply_floats),
     _binary("/", F, a.divide_float, a.divide_floats),
     _binary("^", F, a.power_float, a.power_floats),
+    # annotations; it has a name that nobody can write
+    _binary("@bounded", F, a.bounded, a.bounded_each),
     # order
     *(Functor("min", (k,), k, a.least, a.least_of_each, variadic=True) for k in (N, U, F, S)),
     *(Functor("max", (k,), k, a.greatest, a.greatest_of_each, variadic=True) for k in (N, U, F, S)),

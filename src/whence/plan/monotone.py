@@ -50,7 +50,7 @@ def flow(term: Term, name: str) -> Flow | None:
                             factors.append(factor)
                         case _:
                             return None
-            case "min" | "max":
+            case "min" | "max" | "@bounded":
                 strict = False
             case _:
                 return None

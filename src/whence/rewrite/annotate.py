@@ -191,12 +191,7 @@ class _Annotating:
             case Times.ADD | Times.MULTIPLY as times:
                 return reduce(lambda a, b: Call(times.value, (a, b), Kind.FLOAT), others, first)
             case Times.BOUNDED:
-                return reduce(_bounded, others, first)
-
-
-def _bounded(a: Term, b: Term) -> Term:
-    above = Call("-", (Call("+", (a, b), Kind.FLOAT), Constant(1.0, Kind.FLOAT)), Kind.FLOAT)
-    return Call("max", (Constant(0.0, Kind.FLOAT), above), Kind.FLOAT)
+                return reduce(lambda a, b: Call("@bounded", (a, b), Kind.FLOAT), others, first)
 
 
 def _with(atom: Atom, last: Term) -> Atom:

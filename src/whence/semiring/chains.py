@@ -97,4 +97,4 @@ def _times(times: Times, a: Floats, b: Floats) -> Floats:
         case Times.GREATEST:
             return np.maximum(a, b)
         case Times.BOUNDED:
-            return np.maximum(0.0, a + b - 1.0)
+            return np.maximum(0.0, np.minimum(a, b) - (1.0 - np.maximum(a, b)))

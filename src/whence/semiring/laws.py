@@ -66,7 +66,7 @@ TIMES: dict[Times, Callable[[float, float], float]] = {
     Times.MULTIPLY: lambda a, b: a * b,
     Times.LEAST: min,
     Times.GREATEST: max,
-    Times.BOUNDED: lambda a, b: max(0.0, a + b - 1.0),
+    Times.BOUNDED: lambda a, b: max(0.0, min(a, b) - (1.0 - max(a, b))),
 }
 
 

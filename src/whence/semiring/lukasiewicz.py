@@ -21,10 +21,8 @@ class Lukasiewicz(Semiring[float]):
         return a if a >= b else b
 
     def times(self, a: float, b: float) -> float:
-        # 1 is neutral to the last bit, which (a + 1) - 1 is not.
-        if a == 1.0:
-            return b
-        return a if b == 1.0 else max(0.0, a + b - 1.0)
+        # Rounded once: (a + 1) - 1 may be above a, and going round a cycle would pay.
+        return max(0.0, min(a, b) - (1.0 - max(a, b)))
 
     def read(self, cell: Cell) -> float:
         return share(cell)
