@@ -12,6 +12,7 @@ from property.agreement import long, quick
 from property.searches import HEAD, SHAPES, Facts, searches
 from view.judge import Judge, rows_of, table_of
 from view.knobs import turned
+from whence.engine.base import Limits
 from whence.engine.local import searches as engine
 from whence.session import compile, maintain, parse
 from whence.view.base import Update
@@ -131,6 +132,59 @@ def test_numbers_for_which_going_round_pays_are_left_to_other_ways() -> None:
     assert (0, 2, 1) in judge.rows("p")
     judge.apply({"e": ([(2, 3, 1)], [(0, 1, 5)])})
     assert (0, 3, 4) in judge.rows("p")
+
+
+def test_sums_that_wrap_round_do_not_hold_each_other_up() -> None:
+    large = 1 << 62
+    edges = {(0, 1, large), (1, 2, large), (2, 1, 5), (2, 0, large)}
+    view = maintain(parse(SHORTEST + " s(0, 0, 0)."), {"e": table_of(parse(SHORTEST), "e", edges)})
+    view.apply({"s": Update(deleted=table_of(parse(SHORTEST), "s", [(0, 0, 0)]))})
+    assert rows_of(view.table("p")) == []
+
+
+def test_sums_that_are_rounded_do_not_hold_each_other_up() -> None:
+    text = HEAD.format(kind="float", order=">=") + SHAPES[0].format(step="max(0, a + w - 1)")
+    judge = Judge(
+        parse(text + "p(x, y, a) :- p(y, x, a)."),
+        {"s": {(0, 0, 0.1)}, "e": {(0, 1, 1.0), (1, 0, 1.0)}},
+    )
+    judge.apply({"s": ([], [(0, 0, 0.1)])})
+    judge = Judge(parse(text), {"s": {(0, 0, 0.1)}, "e": {(0, 1, 1.0), (1, 0, 1.0)}})
+    judge.apply({"s": ([], [(0, 0, 0.1)])})
+    assert judge.rows("p") == set()
+
+
+def test_a_value_that_stays_is_not_rounded() -> None:
+    text = HEAD.format(kind="float", order=">=") + SHAPES[0].format(step="max(0, a + w - 1)")
+    judge = Judge(
+        parse(text + "p(x, z, a) :- p(x, y, a), e(z, y, _)."),
+        {"s": {(0, 0, 0.1)}, "e": {(1, 0, 0.5)}},
+    )
+    assert (0, 1, 0.1) in judge.rows("p")
+
+
+def test_searches_that_have_become_sparse_are_given_up_when_values_are_reclaimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge = Judge(parse(SHORTEST), {"s": {(0, 0, 0)}, "e": {(0, 1, 5)}})
+    monkeypatch.setattr(engine, "FEW_CELLS", 0)
+    monkeypatch.setattr(engine, "_SAMPLE", 1)
+    monkeypatch.setattr(engine, "SPARSE", 1)
+    judge.apply({"s": ([(x, x, 0) for x in range(2, 40)], [])})
+    for view in judge.views.values():
+        monkeypatch.setattr(view, "_reclaim_at", -1)
+    judge.apply({"s": ([], [(3, 3, 0)])})
+
+
+def test_searching_again_does_not_count_what_is_there_twice() -> None:
+    program = parse(SHORTEST)
+    facts = {
+        "e": table_of(program, "e", [(x, x + 1, 1) for x in range(20)]),
+        "s": table_of(program, "s", [(x, x, 0) for x in range(20)]),
+    }
+    view = maintain(program, facts, strategy="recompute", limits=Limits(max_tuples=300))
+    view.apply({"e": Update(deleted=table_of(program, "e", [(19, 20, 1)]))})
+    assert view.size("p") == 210
 
 
 def test_a_plan_says_that_it_repairs_searches() -> None:

@@ -78,6 +78,8 @@ def _search(stratum: Stratum, keyed: Keyed | None, key: Sequence[int]) -> Search
         return None
     combine = ways.pop() if ways else Combine.SUM
     rules = [rule for rule, _ in steps]
+    if combine is Combine.BOUNDED and any(way is None for _, way in steps):
+        return None  # no weight leaves the value as it is: a + 1 - 1 is rounded
     if keyed is not None:
         rules = [_weighed(rule, combine, keyed.kind) for rule in rules]
     return Search(name, keyed, tuple(pivot), tuple(state), combine, tuple(rules), tuple(seeds))
@@ -193,7 +195,7 @@ def _bounded(operands: tuple[Term, Term], value: Variable) -> tuple[Combine, Ter
     return None
 
 
-_NEUTRAL = {Combine.SUM: 0, Combine.PRODUCT: 1, Combine.BOUNDED: 1}
+_NEUTRAL = {Combine.SUM: 0, Combine.PRODUCT: 1}
 
 
 def _weighed(rule: Rule, combine: Combine, kind: Kind) -> Rule:

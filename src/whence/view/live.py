@@ -252,7 +252,7 @@ class LiveView:
         base = {name: self.base(name) for name in self._maintained.base}
         try:
             with limits_told():
-                self._build(self._maintained, base)
+                self._build_searching(base.keys(), base, facts=False)
         except WhenceError:
             self._reclaim_at *= 2
         # Compiled rules and relations know each other, so only the collector frees the old ones.

@@ -17,6 +17,9 @@ from whence.engine.local.searches import Buffers, Numbers, Searches, Unsuited
 from whence.plan.nodes import Combine, Keyed, Search
 from whence.syntax.nodes import Kind
 
+_MOST = 1 << 62
+"""Whole numbers stay below, so that their sums and products do not wrap round."""
+
 
 class Best(Searches):
     """A relation that keeps the best value of each state that steps reach from seeds."""
@@ -32,6 +35,7 @@ class Best(Searches):
         self.weight: Numbers = np.zeros(16, dtype=self._number)
         self.seed_value: Numbers = np.zeros(16, dtype=self._number)
         self.value: Numbers = np.zeros((0, 0), dtype=self._number)
+        self._largest = [0, 0]
         super().__init__(search, guard, threads, pool)
 
     @property
@@ -62,7 +66,7 @@ class Best(Searches):
             case Combine.PRODUCT:
                 suits = high <= 1 if greatest else low >= 1
             case Combine.BOUNDED:
-                suits = greatest and high <= 1
+                suits = False  # a + 1 - 1 is rounded, and may be better than a
             case Combine.LEAST:
                 suits = greatest
             case Combine.GREATEST:
@@ -70,15 +74,32 @@ class Best(Searches):
         if not suits:
             raise Unsuited(self.search.relation)
 
+    def check_sizes(self) -> None:
+        """Refuse whole numbers whose sums or products may wrap round, and be better then."""
+        if self._keyed.kind is Kind.FLOAT:
+            return
+        step, seed = self._largest
+        if self.search.combine is Combine.SUM:
+            fits = seed + step * self.states.size < _MOST
+        elif self.search.combine is Combine.PRODUCT:
+            bits = seed.bit_length() + step.bit_length() * self.states.size
+            fits = step <= 1 or seed == 0 or bits < _MOST.bit_length()
+        else:
+            fits = True
+        if not fits:
+            raise Unsuited(self.search.relation)
+
     def enter_steps(self, first: int, last: int) -> None:
         codes = np.ascontiguousarray(self.steps.rows.rows[first:last, -1])
         self.weight = grown(self.weight, first, last)
         self.weight[first:last] = codes.view(self._number)
+        self._largest[0] = max(self._largest[0], _largest(codes))
 
     def enter_seeds(self, first: int, last: int) -> None:
         codes = np.ascontiguousarray(self.seeds.rows.rows[first:last, -1])
         self.seed_value = grown(self.seed_value, first, last)
         self.seed_value[first:last] = codes.view(self._number)
+        self._largest[1] = max(self._largest[1], _largest(codes))
 
     def widen(self, before: tuple[int, int], long: int, wide: int) -> None:
         value = reserve((long, wide), self._number)
@@ -154,3 +175,8 @@ class Best(Searches):
             out.work,
         )
         return at
+
+
+def _largest(numbers: Ints) -> int:
+    """Return the largest of the numbers, without sign."""
+    return max(abs(int(numbers.min())), abs(int(numbers.max())))

@@ -40,7 +40,7 @@ _SHARES = 8
 _WORTH_A_THREAD = 256
 """Searches for which a thread of its own pays."""
 
-_WORTH_THREADS = 20_000
+_WORTH_THREADS = 8_000
 """States to be touched for which threads pay."""
 
 _ROOM, _MOST_ROOM = 1 << 14, 1 << 18
@@ -143,6 +143,9 @@ class Searches:
     def check(self, steps: Rows, seeds: Rows) -> None:
         """Refuse steps and seeds with which searches cannot be kept current."""
 
+    def check_sizes(self) -> None:
+        """The same once it is known how many states there are."""
+
     def enter_steps(self, first: int, last: int) -> None:
         """Take in what new steps have behind their states."""
 
@@ -200,13 +203,13 @@ class Searches:
     def again(self, steps: tuple[Rows, Rows], seeds: tuple[Rows, Rows]) -> Changed:
         """The same by searching from all seeds, and comparing."""
         self._enter(*steps, *seeds)
-        kept, there, alive = self.keep(), self.parent != kernels.NO_PARENT, self.alive
+        kept, there = self.keep(), self.parent != kernels.NO_PARENT
         self.parent[:] = kernels.NO_PARENT
+        self._guard.tuples -= self.alive
+        self.alive = 0
         self.changed[: self.pivots.size] = 1
         self._repair(_NO_STEPS, _NO_STEPS, None)
         self.changed[: self.pivots.size] = 0
-        self.alive -= alive
-        self._guard.tuples -= alive
         now = self.parent != kernels.NO_PARENT
         same = there & now & self.same(kept)
         came = self._rows_at(*np.nonzero(now & ~same))
@@ -218,6 +221,7 @@ class Searches:
         self.check(new_steps, new_seeds)
         new, gone = self._enter_steps(new_steps, gone_steps)
         touched = self._enter_seeds(new_seeds, gone_seeds)
+        self.check_sizes()
         self._reserve()
         self.work[:] = 0
         return new, gone, touched
