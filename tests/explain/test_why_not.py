@@ -183,6 +183,17 @@ def test_a_better_tuple_that_took_the_place_is_named() -> None:
     assert db.why_not("b(2)").reasons == ("rule 1 derives it, but `b(1)` takes its place",)
 
 
+def test_a_fact_that_was_given_and_dropped_is_not_said_to_be_missing() -> None:
+    for rules in ("", "d(x, c) :- d(x, c), c > 9."):
+        db = Database()
+        db.load(f".decl d(x: number, c: number) d(x, a) <= d(x, b) :- b <= a. {rules}")
+        db.insert("d", [(1, 5), (1, 3)])
+        reasons = db.why_not("d(1, 5)").reasons
+        assert "whether or not it was given, `d(1, 3)` takes its place" in reasons
+        assert not any("was not given" in reason for reason in reasons)
+        assert any("was not given" in reason for reason in db.why_not("d(2, 5)").reasons)
+
+
 def test_a_computed_argument_of_the_head_fails_last() -> None:
     db = Database()
     db.load(".decl a(x: number)  .decl b(x: number)  b(x + 1) :- a(x).  a(7).")

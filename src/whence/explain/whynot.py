@@ -66,10 +66,14 @@ def _why_not(asking: _Asking, fact: Fact, depth: int) -> WhyNot:
     rules = asking.search.rules.of(fact.relation)
     failed: list[Failed] = []
     reasons: list[str] = []
-    if not rules:
-        reasons.append(f"`{fact.relation}` has no rules, and the fact was not given")
-    elif asking.search.tuples.has_base(fact.relation):
-        reasons.append("it was not given")
+    if not rules or asking.search.tuples.has_base(fact.relation):
+        instead = _in_its_place(asking.search, fact)
+        if instead is not None:
+            reasons.append(f"whether or not it was given, `{instead}` takes its place")
+        elif rules:
+            reasons.append("it was not given")
+        else:
+            reasons.append(f"`{fact.relation}` has no rules, and the fact was not given")
     if fact.relation in asking.search.tuples.selected:
         reasons.append(f"only the best tuples of `{fact.relation}` are followed")
     asking.above.add(fact)
@@ -266,6 +270,14 @@ def _results(search: Search, literal: Literal, found: Bindings, scope: Names) ->
 
 def _dropped(search: Search, fact: Fact) -> str:
     """Return why a fact is not there though a rule derives it."""
+    instead = _in_its_place(search, fact)
+    if instead is not None:
+        return f"`{instead}` takes its place"
+    return "it was not kept: only some tuples of the relation are"
+
+
+def _in_its_place(search: Search, fact: Fact) -> Fact | None:
+    """Return a fact that dominates this one."""
     for rule in search.rules.subsumptions:
         if rule.dominated.relation != fact.relation:
             continue
@@ -274,5 +286,5 @@ def _dropped(search: Search, fact: Fact) -> str:
             for row in search.tuples.matching(fact.relation, {}):
                 for found in search.unify(rule.dominating.args, row, given, scope):
                     if any(True for _ in search.solve(rule.body, found, scope)):
-                        return f"`{Fact(fact.relation, row)}` takes its place"
-    return "it was not kept: only some tuples of the relation are"
+                        return Fact(fact.relation, row)
+    return None
