@@ -144,9 +144,15 @@ class Explained(Explaining):
             values = read_in(cone, chosen, annotated(chosen) if same else None)
             return dict(zip(cone.facts, values, strict=True))
 
-    def is_given(self, fact: str) -> bool:
-        """Say whether a fact is a base fact: one that was given, and can be deleted."""
-        return bool(self._given(self._fact(fact)))
+    def is_given(self, fact: str, *, annotated: bool = False) -> bool:
+        """Say whether a fact is a base fact: one that was given, and can be deleted.
+
+        If it is to be `annotated`, one that names no annotation is none where others have some.
+        """
+        found = self._fact(fact)
+        if annotated and len(found.row) < len(self._updatable(found.relation)):
+            return False
+        return bool(self._given(found))
 
     def _suppose(self, supposed: Transaction, sign: str, text: str, time: Moment | None) -> None:
         """Add a fact that comes or goes, given as text."""

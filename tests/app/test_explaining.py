@@ -348,3 +348,15 @@ def test_long_changes_are_cut_in_the_conversation() -> None:
         list(shell.read_line(line))
     shown = list(shell.read_line(".whatif -n(0)."))
     assert (len(shown), shown[-1]) == (201, "… and 800 more")
+
+
+def test_a_fact_that_comes_with_a_better_annotation_is_not_said_to_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "ways.dl"
+    path.write_text(
+        ".decl e(x: number, @prov:tropical) .decl p(x: number, @prov)  .output p\n"
+        "e(1, 3).  p(x) :- e(x)."
+    )
+    ended = whence("whatif", path, "--insert", "e(1)")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == "-p(1, 3.0).\n+p(1, 0.0).\n"
+    assert "`e(1, 3)` is a base fact already" in whence("whatif", path, "--insert", "e(1, 3)").err

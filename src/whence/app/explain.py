@@ -56,7 +56,8 @@ def without_effect(db: Database, goes: list[str], comes: list[str]) -> list[Diag
             hint = "only facts that were given can go; what follows from them goes with them"
             found.append(Diagnostic("W0960", message, hint=hint, severity="warning"))
     for fact in comes:
-        if fact not in goes and db.is_given(fact):
+        # With another annotation than it has, a fact that is there comes all the same.
+        if fact not in goes and db.is_given(fact, annotated=True):
             message = f"`{fact}` is a base fact already"
             found.append(Diagnostic("W0960", message, severity="warning"))
     return found
