@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from whence import session
@@ -17,6 +18,8 @@ from whence.semiring.base import Law
 from whence.semiring.registry import make
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from whence.engine.base import Evaluation
     from whence.explain.explainer import Explainer
     from whence.explain.rules import Rules
@@ -153,15 +156,40 @@ def _as_written(derived: Derived, found: View | Evaluation) -> tuple[Evaluation,
     from whence.engine.local.engine import LocalEvaluation
 
     settings = derived.settings
+    program, base = _without_zeros(
+        derived.program if derived.view is None else derived.unsettled(), derived
+    )
     return session.evaluate_as_written(
-        derived.program if derived.view is None else derived.unsettled(),
-        derived.base(),
+        program,
+        base,
         known=found if isinstance(found, LocalEvaluation) else None,
         limits=settings.limits,
         threads=settings.threads,
         observer=settings.observer,
         functors=derived.functors,
     )
+
+
+def _without_zeros(program: Program, derived: Derived) -> tuple[Program, dict[str, pa.Table]]:
+    """Return the program and its base facts without those that are annotated zero: not there."""
+    from whence.facts.annotations import without_zeros
+
+    semiring, base = semiring_of(derived.program), dict(derived.base())
+    if semiring is None:
+        return program, base
+    defaults = derived.settings.annotations
+    for name, table in base.items():
+        decl = program.relation(name)
+        if decl.provenance is not None or name in defaults:
+            base[name] = without_zeros(name, table, decl.arity, semiring, defaults.get(name))
+    stated = state_annotations(program)
+    gone = [
+        number
+        for number, rule in enumerate(stated.rules)
+        if rule.annotation is not None and semiring.read(rule.annotation.value) == semiring.zero
+    ]
+    rules = tuple(rule for number, rule in enumerate(program.rules) if number not in gone)
+    return replace(program, rules=rules), base
 
 
 def _state(view: View | Evaluation) -> object:

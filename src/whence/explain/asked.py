@@ -40,6 +40,14 @@ def asked_fact(asked: Asked, program: Program, tuples: Tuples) -> Fact:
         pairs = zip(asked.row, attributes, strict=True)
         return Fact(asked.relation, tuple([_checked(v, a.type, a.name, kinds) for v, a in pairs]))
     atom = _parsed(asked) if isinstance(asked, str) else asked
+    if not isinstance(atom, Atom):
+        raise UsageError(
+            Diagnostic(
+                "W0956",
+                f"a fact is not given as {type(asked).__name__}",
+                hint='give its text, such as `"path(1, 2)"`, or a `Fact`',
+            )
+        )
     _check_relation(atom.relation, len(atom.args), program, atom.span)
     attributes = program.relation(atom.relation).attributes
     kinds = Kinds(program)

@@ -84,6 +84,25 @@ def cell_type(semiring: Semiring[Any]) -> pa.DataType:
     return arrow_type(Kind(semiring.column))
 
 
+def without_zeros(
+    relation: str,
+    table: pa.Table,
+    arity: int,
+    semiring: Semiring[Any],
+    default: Default | None = None,
+) -> pa.Table:
+    """Return the facts whose annotation is not zero, as they came."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = with_cells(relation, table, arity, semiring, default).column(arity)
+    different = pc.unique(cells).to_pylist()
+    zeros = [c for c in different if c is not None and semiring.read(c) == semiring.zero]
+    if not zeros:
+        return table
+    return table.filter(pa.array([cell not in zeros for cell in cells.to_pylist()]))
+
+
 def with_cells(
     relation: str,
     table: pa.Table,
