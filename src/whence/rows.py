@@ -181,6 +181,8 @@ def _from_tuples(relation: str, columns: tuple[Column, ...], rows: object) -> pa
         for column, spec in zip(values, columns, strict=True)
     ]
     for column, spec in zip(arrays, columns, strict=True):
+        if spec.semiring is not None and spec.kind is Kind.SYMBOL:  # a count, or a level
+            column[:] = [str(v) if isinstance(v, int | float) else v for v in column]
         if spec.kind in (Kind.NUMBER, Kind.UNSIGNED):
             for v in column:
                 if isinstance(v, float) and not v.is_integer():  # Arrow would cut the fraction off

@@ -314,3 +314,15 @@ def test_a_failed_journal_undoes_an_annotated_commit():
     journal.broken = False
     db.delete("road", [("a", "b", 1)])
     assert db["way"].rows() == [("b", "c", 2.5)]
+
+
+@pytest.mark.parametrize(("semiring", "cell"), [("counting-inf", 2), ("access", 1)])
+def test_numbers_are_annotations_where_their_text_is(semiring: str, cell: int) -> None:
+    db = Database(semiring=semiring)
+    db.load(".decl e(x: number, y: number, @prov)")
+    db.insert("e", [(1, 2, cell)])
+    other = Database(semiring=semiring)
+    other.load(".decl e(x: number, y: number, @prov)")
+    other.insert("e", [(1, 2, str(cell))])
+    assert db["e"].rows() == other["e"].rows()
+    assert len(db["e"]) == 1

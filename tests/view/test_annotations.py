@@ -138,3 +138,15 @@ def test_doubts_that_are_rounded_do_not_hold_each_other_up(rules: str) -> None:
     assert (1, 3, 0.1) in judge.rows("p")
     judge.apply({"e": ([], [(1, 2, 0.1)])})
     assert (2, 4, 0.3) in judge.rows("p")
+
+
+@pytest.mark.parametrize(("name", "far"), [("tropical", 1e308), ("viterbi", 1e-200)])
+def test_products_beyond_what_a_float_holds_are_kept_as_a_fresh_run_has_them(
+    name: str, far: float
+) -> None:
+    chain, _ = CHAINS[name]
+    edges = {(0, 1, far), (1, 2, far), (2, 3, far)}
+    judge = Judge(program_of(PROGRAMS[0], chain), {"e": edges}, ["auto"])
+    assert (0, 2, chain.zero) in judge.rows("p")
+    judge.apply({"e": ([(3, 0, far)], [(0, 1, far)])})
+    judge.apply({"e": ([(0, 1, far)], [(1, 2, far)])})

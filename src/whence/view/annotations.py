@@ -34,6 +34,9 @@ from whence.view.rules import Deltas, Machine, Rules
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_ABSENT = np.nan
+"""Where a key has no value; no annotation is NaN."""
+
 _UNRANKED = 1 << 60
 """The rank of what has none yet: above all others."""
 
@@ -45,21 +48,17 @@ class Values:
         self.relation = relation
         self.keyed = keyed
         self._keys = Dictionary(len(keyed.key))
-        self._value: Floats = np.full(16, self.worst)
-        self._offered: Floats = np.full(16, self.worst)
+        self._value: Floats = np.full(16, _ABSENT)
+        self._offered: Floats = np.full(16, _ABSENT)
         self._numbers: list[Ints] = []
 
-    @property
-    def worst(self) -> float:
-        """A value that every other is better than."""
-        return -np.inf if self.keyed.greatest else np.inf
-
     def better(self, a: Floats, b: Floats) -> Mask:
-        return a > b if self.keyed.greatest else a < b
+        """Say which values are better than others, or where there are no others."""
+        return (a > b if self.keyed.greatest else a < b) | np.isnan(b)
 
     def keep_best(self, best: Floats, at: Ints, values: Floats) -> None:
         """Let each place hold the best of what it has and is given."""
-        (np.maximum if self.keyed.greatest else np.minimum).at(best, at, values)
+        (np.fmax if self.keyed.greatest else np.fmin).at(best, at, values)
 
     def of(self, rows: Rows) -> Floats:
         """Return the values of rows."""
@@ -79,7 +78,7 @@ class Values:
         """Take out rows that are there."""
         self.relation.bury(ids)
         numbers = self._number(self.keys(self.relation.rows[ids]))
-        self._value[numbers] = self.worst
+        self._value[numbers] = _ABSENT
 
     def offer(self, keys: Rows, values: Floats) -> None:
         """Note values that are better than what is there and what has been offered."""
@@ -96,10 +95,10 @@ class Values:
         parts, self._numbers = self._numbers, []
         numbers = np.unique(np.concatenate(parts)) if parts else NONE
         values, before = self._offered[numbers], self._value[numbers]
-        self._offered[numbers] = self.worst
+        self._offered[numbers] = _ABSENT
         self._value[numbers] = values
         keys = self._keys.rows[numbers]
-        there = before != self.worst
+        there = ~np.isnan(before)
         return self._rows(keys, values), self.relation.find(self._rows(keys[there], before[there]))
 
     def _rows(self, keys: Rows, values: Floats) -> Rows:
@@ -114,7 +113,7 @@ class Values:
         if need > have:
             self._value = grown(self._value, have, need)
             self._offered = grown(self._offered, have, need)
-            self._value[have:] = self._offered[have:] = self.worst
+            self._value[have:] = self._offered[have:] = _ABSENT
         return numbers
 
 
@@ -288,11 +287,12 @@ class AnnotatedStratum:
     def _offer_again(self, name: str, keys: Rows) -> None:
         """Offer the best that instances give for these keys now."""
         values = self._values[name]
-        best: Floats = np.full(keys.shape[0], values.worst)
+        best: Floats = np.full(keys.shape[0], _ABSENT)
         self._rules.instances(
             name, keys, lambda found: values.keep_best(best, found[:, 0], as_floats(found[:, 1]))
         )
-        values.offer(keys, best)
+        there = ~np.isnan(best)
+        values.offer(keys[there], best[there])
 
     def _improve(self) -> None:
         """Let what has been offered count where it is better, and follow it."""
