@@ -34,7 +34,7 @@ SPARSE = 16
 _SAMPLE = 64
 """Searches that are made first, to see how much they reach."""
 
-_SHARES = 8
+_SHARES = 3
 """Parts per thread into which the searches are cut."""
 
 _WORTH_A_THREAD = 256

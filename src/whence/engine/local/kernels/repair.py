@@ -25,6 +25,9 @@ from whence.engine.local.kernels.search import (
 NO_PARENT = 0
 """A step's number is a parent from 1 on, a seed's from -1 down."""
 
+_FEW = 64
+"""States that wait which are all followed at once."""
+
 _OUT, _OLD, _NEW = range(1, 4)
 """A state that was taken out, one that had a value before, one that had none."""
 
@@ -198,7 +201,13 @@ def repair(
         bound = value[p, far[0]] if waiting > 0 else value[p, 0]
         while waiting > 0:
             k = 0
-            for i in range(0, waiting, max(1, waiting // SAMPLE)):
+            if waiting <= _FEW:
+                # So few that following some twice costs less than choosing among them.
+                for i in range(waiting):
+                    s = far[i]
+                    if flag[s] == WAITS and better(bound, value[p, s], greatest):
+                        bound = value[p, s]
+            for i in range(0, waiting if waiting > _FEW else 0, max(1, waiting // SAMPLE)):
                 s = far[i]
                 if flag[s] == WAITS and k < SAMPLE:
                     x = value[p, s]
