@@ -117,7 +117,7 @@ class Best(Searches):
         return np.asarray(kept == self.value)
 
     def kept_rows(self, kept: Numbers, at: Ints, state: Ints) -> Rows:
-        rows = self._rows_at(at, state)
+        rows = self.rows_at(at, state)
         rows[:, self._keyed.value] = kept[at, state].view(np.int64)
         return rows
 

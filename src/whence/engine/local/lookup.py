@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from whence.engine.local.cells import expected_cells, find_cells
 from whence.engine.local.index import Index
 from whence.engine.local.kernels.hashing import Ints
 from whence.engine.local.kernels.joins import group_of
@@ -29,7 +30,7 @@ _NONE: Ints = np.zeros(0, dtype=np.int64)
 def find_rows(relation: Relation, known: Mapping[int, int]) -> Ints:
     """Return the numbers of the rows that have these codes and are there, in ascending order."""
     if isinstance(relation, SearchedRelation):
-        return relation.searches.find(known)
+        return find_cells(relation.searches, known)
     size = relation.size
     if not known:
         return _alive(relation, np.arange(size, dtype=np.int64))
@@ -51,7 +52,7 @@ def find_rows(relation: Relation, known: Mapping[int, int]) -> Ints:
 def expected_rows(relation: Relation, columns: Mapping[int, int], arity: int) -> float:
     """Return about how many rows have these codes, without making an index."""
     if isinstance(relation, SearchedRelation):
-        return relation.searches.expected(columns)
+        return expected_cells(relation.searches, columns)
     size = float(relation.size)
     if len(columns) >= arity:
         return min(1.0, size)

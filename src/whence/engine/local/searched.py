@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from whence.engine.local.cells import cell_depths, cell_rows
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation
 from whence.engine.local.searches import Searches
@@ -51,7 +52,7 @@ class SearchedRelation(LiveRelation):
         return False
 
     def at(self, rows: Ints) -> Rows:
-        return self.searches.tuples(rows)
+        return cell_rows(self.searches, rows)
 
     def ranks(self, ids: Ints) -> Ints:
-        return self.searches.depths(ids)
+        return cell_depths(self.searches, ids)

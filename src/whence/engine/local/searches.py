@@ -7,7 +7,7 @@ follow; `reach.py` and `best.py` repair what hangs on them, without values and w
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -167,7 +167,7 @@ class Searches:
 
     def kept_rows(self, kept: Any, at: Ints, state: Ints) -> Rows:
         """Return rows as they were when something was kept."""
-        return self._rows_at(at, state)
+        return self.rows_at(at, state)
 
     # ── changes ──
 
@@ -212,7 +212,7 @@ class Searches:
         self.changed[: self.pivots.size] = 0
         now = self.parent != kernels.NO_PARENT
         same = there & now & self.same(kept)
-        came = self._rows_at(*np.nonzero(now & ~same))
+        came = self.rows_at(*np.nonzero(now & ~same))
         return [came], [self.kept_rows(kept, *np.nonzero(there & ~same))]
 
     def _enter(
@@ -378,69 +378,15 @@ class Searches:
 
     def rows(self) -> Rows:
         """Return all rows."""
-        return self._rows_at(*np.nonzero(self.parent))
+        return self.rows_at(*np.nonzero(self.parent))
 
-    def _rows_at(self, at: Ints, state: Ints) -> Rows:
+    def rows_at(self, at: Ints, state: Ints) -> Rows:
+        """Return the rows of these states of these searches."""
         rows = np.empty((at.shape[0], self.width), dtype=np.int64)
         rows[:, self.search.pivot] = self.pivots.rows[at]
         rows[:, self.search.state] = self.states.rows[state]
         self.fill(rows, at, state)
         return rows
-
-    def find(self, known: Mapping[int, int]) -> Ints:
-        """Return the cells of the rows that have these codes: a number for each search and state.
-
-        Numbers of cells stay the same until something changes.
-        """
-        pivot, state = self.search.pivot, self.search.state
-        at = _matching(self.pivots, {i: known[c] for i, c in enumerate(pivot) if c in known})
-        of = _matching(self.states, {i: known[c] for i, c in enumerate(state) if c in known})
-        if not pivot:
-            at = np.arange(self.pivots.size)
-        found, which = np.nonzero(self.parent[at[:, None], of[None, :]])
-        cells: Ints = at[found] * self.parent.shape[1] + of[which]
-        rest = {c: code for c, code in known.items() if c not in pivot and c not in state}
-        for column, code in rest.items():
-            cells = cells[self.tuples(cells)[:, column] == code]
-        return cells
-
-    def expected(self, known: Mapping[int, int]) -> float:
-        """Return about how many rows have these codes."""
-        found = float(self.alive)
-        for columns, numbers in (
-            (self.search.pivot, self.pivots),
-            (self.search.state, self.states),
-        ):
-            if columns:
-                share = sum(c in known for c in columns) / len(columns)
-                found /= max(1.0, float(numbers.size)) ** share
-        return found
-
-    def tuples(self, cells: Ints) -> Rows:
-        """Return the rows of cells."""
-        return self._rows_at(*np.divmod(cells, max(1, self.parent.shape[1])))
-
-    def depths(self, cells: Ints) -> Ints:
-        """Return for each cell how many steps it is from a seed, along parents."""
-        at, state = np.divmod(cells, max(1, self.parent.shape[1]))
-        depth = np.zeros(cells.shape[0], dtype=np.int64)
-        left = np.arange(cells.shape[0])
-        while True:
-            step = self.parent[at[left], state[left]]
-            left, step = left[step > 0], step[step > 0]
-            if not left.shape[0]:
-                return depth
-            depth[left] += 1
-            state[left] = self.src[step - 1]
-
-
-def _matching(numbers: Dictionary, known: Mapping[int, int]) -> Ints:
-    """Return the numbers of the rows that have these codes in these columns."""
-    rows = numbers.rows[: numbers.size]
-    chosen = np.ones(rows.shape[0], dtype=np.bool_)
-    for column, code in known.items():
-        chosen &= rows[:, column] == code
-    return np.flatnonzero(chosen)
 
 
 def _small(size: int) -> Small:
