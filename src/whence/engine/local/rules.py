@@ -15,6 +15,7 @@ from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.live import LiveRelation
 from whence.engine.local.operators import Chunks, CodeOf, Push
+from whence.engine.local.projection import project
 from whence.engine.local.relation import Relation
 from whence.engine.local.values import NIL
 from whence.functor.aggregate import AGGREGATES
@@ -100,9 +101,7 @@ def compile_steps(
         push: Push = sink
         outputs[-1] = direct
     else:
-        push = operators.project(
-            head.args, head.relation, slots[-1], scope.context, scope.code, sink
-        )
+        push = project(head.args, head.relation, slots[-1], scope.context, scope.code, sink)
     for i in reversed(range(len(steps))):
         step, names = steps[i], outputs[i]
         if isinstance(step, Gather):
