@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("app",),
     ("__init__",),
+    ("spark",),
     ("database",),
     ("explained",),
     ("explaining",),

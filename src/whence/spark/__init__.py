@@ -1,0 +1,1 @@
+"""Whence on Spark: the same programs over frames, and views of streams."""
