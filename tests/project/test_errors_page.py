@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CODE = re.compile(r"\bW0\d{3}\b")
+CODE = re.compile(r"\bW[01]\d{3}\b")
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 
 

@@ -1,0 +1,176 @@
+"""The Spark session that Whence runs in: the active one, or a quiet one that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.diagnostics import Diagnostic, UsageError
+from whence.engine.spark.installed import check_installed
+from whence.engine.spark.jvm import find_jvm, java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.app.name": "whence",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.python.worker.reuse": "true",
+    # Facts that fit one blob of a task should reach it in one piece.
+    "spark.rpc.message.maxSize": "256",
+}
+"""Settings of a session that Whence starts, where the user gives no others."""
+
+_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_ELSEWHERE = (
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_CONF_DIR",
+    "SPARK_HOME",
+    "MASTER",
+)
+"""Who sets one of these may have said where Spark is to run."""
+
+
+def session(master: str | None = None, **conf: str) -> SparkSession:
+    """Return the active Spark session, or a new one.
+
+    `master` is a URL such as `local[2]` or `spark://host:7077`; without it, what Spark's own
+    configuration says, else all cores of this machine. `conf` are Spark's settings. Those of a
+    session that is there already stay as they are.
+    """
+    check_installed()
+    asked = master or conf.get("spark.master")
+    if (asked or "").startswith("sc://") or "SPARK_REMOTE" in os.environ:
+        raise UsageError(
+            Diagnostic(
+                "W1062",
+                "Spark Connect cannot run this: tasks and driver share more than a plan",
+                hint="give a master such as `local[*]` or `spark://host:7077`",
+            )
+        )
+    active = _active()
+    if active is not None:
+        _check_master(active, asked)
+        return active
+    return _started(_settings(master, conf))
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Whether the driver's own process runs the tasks, so that nothing need be brought to them."""
+    master = str(spark.sparkContext.master)
+    return master == "local" or master.startswith("local[")
+
+
+def _active() -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is None or found.sparkContext._jsc is None:  # stopped
+        return None
+    return found
+
+
+def _check_master(spark: SparkSession, master: str | None) -> None:
+    there = spark.sparkContext.master
+    if master is not None and master != there:
+        raise UsageError(
+            Diagnostic(
+                "W1063",
+                f"a Spark session on `{there}` is active, so there cannot be one on `{master}`",
+                hint="stop it first, `spark.stop()`, or leave the master out",
+            )
+        )
+
+
+def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
+    settings = {**DEFAULTS, **conf}
+    if master is not None:
+        settings["spark.master"] = master
+    elif not any(name in os.environ for name in _ELSEWHERE):
+        settings.setdefault("spark.master", "local[*]")
+    if settings.get("spark.master", "").startswith("local"):
+        settings = {**_LOOPBACK, **settings}
+    if not _own_logging(settings):
+        option = f"-Dlog4j2.configurationFile={_logging_file().as_uri()}"
+        before = settings.get("spark.driver.extraJavaOptions", "")
+        settings["spark.driver.extraJavaOptions"] = f"{before} {option}".strip()
+    return settings
+
+
+def _own_logging(settings: Mapping[str, str]) -> bool:
+    """Whether the user has said what Spark is to log."""
+    if "log4j" in settings.get("spark.driver.extraJavaOptions", "") + os.environ.get(
+        "PYSPARK_SUBMIT_ARGS", ""
+    ):
+        return True
+    folders = [os.environ.get("SPARK_CONF_DIR"), f"{os.environ.get('SPARK_HOME', '')}/conf"]
+    return any(folder and Path(folder, "log4j2.properties").exists() for folder in folders)
+
+
+def _logging_file() -> Path:
+    return Path(__file__).with_name("log4j2.properties").resolve()
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        if "spark.pyspark.python" not in settings:
+            os.environ.setdefault(name, sys.executable)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with _java():
+        try:
+            return builder.getOrCreate()
+        except PySparkException as error:
+            raise _refused(settings, str(error)) from None
+        except Exception as error:  # py4j's, which has no common base that says more
+            told = getattr(error, "java_exception", None)
+            if told is None:
+                raise
+            raise _refused(settings, str(told)) from None
+
+
+def _refused(settings: Mapping[str, str], said: str) -> UsageError:
+    master = settings.get("spark.master", "its configured master")
+    lines = said.strip().splitlines()
+    return UsageError(
+        Diagnostic(
+            "W1064",
+            f"Spark does not start on `{master}`: {lines[0] if lines else 'it says nothing'}",
+            hint="see what it logs: `whence -v run …`, or a log4j2.properties of your own",
+        )
+    )
+
+
+@contextlib.contextmanager
+def _java() -> Iterator[None]:
+    """Let Spark start the right Java; what it starts later inherits that."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ or _jvm_runs():
+        yield
+        return
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(java_home(find_jvm()))
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("JAVA_HOME", None)
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def _jvm_runs() -> bool:
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
