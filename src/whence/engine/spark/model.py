@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from whence.syntax.nodes import Program
+from whence.syntax.nodes import Atom, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,14 @@ class Whole(Enum):
     """Every task has every tuple."""
     ALONE = "one"
     """Task 0 has every tuple, the others have none."""
+    SOMEWHERE = "some"
+    """Each tuple is at some tasks, perhaps at several: only for what is written and not read."""
 
     def __str__(self) -> str:
         return self.value
 
 
-EVERYWHERE, ALONE = Whole.EVERYWHERE, Whole.ALONE
+EVERYWHERE, ALONE, SOMEWHERE = Whole.EVERYWHERE, Whole.ALONE, Whole.SOMEWHERE
 
 Placement: TypeAlias = By | Whole
 
@@ -92,12 +94,18 @@ class Group:
     program: Program
     """What a task evaluates; of ROUNDS, the rules over the relations themselves."""
     reads: tuple[Copy, ...]
-    """What a task is given."""
+    """What a task is given: inputs, stated facts and what groups before this one wrote.
+
+    A relation that this group writes as well is read as it was given.
+    """
     writes: tuple[Copy, ...]
-    """Where the derived relations are, whole and without duplicates."""
+    """Where the derived relations are. The union over the tasks is each of them whole, without
+    duplicates; of EVERYWHERE any one task has it, of SOMEWHERE there may be duplicates."""
     ships: tuple[Ship, ...] = ()
     why: str = ""
     """Why this strategy, in a sentence for people."""
+    asked: tuple[str, ...] | None = None
+    """The copies whose tuples somebody reads, for `build_plan`; None when that may be any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +113,9 @@ class SparkPlan:
     """The groups in the order in which they run."""
 
     groups: tuple[Group, ...]
+    facts: tuple[Atom, ...] = ()
+    """Facts of constants, given to those who read their relation beside what the inputs hold.
+
+    No group's program states them. Some are of relations that only placing knows: of one column,
+    or of none, with names that begin with `@`; whoever reads them finds their types in the program.
+    """
