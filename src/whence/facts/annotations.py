@@ -47,6 +47,8 @@ class Shape:
             return _plain(table, decl.arity)
         if decl.provenance is None:
             table = _plain(table, decl.arity)
+        elif _is_taken(table, decl.arity, chain):
+            return table
         table = with_cells(relation, table, decl.arity, self.semiring, default)
         return _present(
             _replaced(table, as_numbers(table.column(decl.arity), self.semiring)), chain
@@ -76,7 +78,10 @@ class Shape:
         if relation not in self.carriers:
             one = self.semiring.show(self.semiring.one)
             return _with(_plain(table, arity), _repeated(one, table.num_rows, self.semiring))
-        return _replaced(table, as_cells(table.column(arity), self.semiring))
+        cells = table.column(arity)
+        if cells.type == cell_type(self.semiring):
+            return table
+        return _replaced(table, as_cells(cells, self.semiring))
 
 
 def cell_type(semiring: Semiring[Any]) -> pa.DataType:
@@ -259,6 +264,26 @@ def _present(table: pa.Table, chain: Chain) -> pa.Table:
 
     there = pc.not_equal(table.column(table.num_columns - 1), chain.zero)
     return table if pc.all(there).as_py() in (True, None) else table.filter(there)
+
+
+def _is_taken(table: pa.Table, arity: int, chain: Chain) -> bool:
+    """Say whether facts are as the engine takes them: all with numbers, none of them zero.
+
+    Views are given single facts, for which Arrow's functions would take longer than this.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if table.num_columns != arity + 1 or table.schema.types[arity] != pa.float64():
+        return False
+    cells = table.column(arity)
+    if cells.null_count:
+        return False
+    for chunk in cells.chunks:
+        numbers = np.frombuffer(chunk.buffers()[1], dtype=np.float64)
+        if (numbers[chunk.offset : chunk.offset + len(chunk)] == chain.zero).any():
+            return False
+    return True
 
 
 def _plain(table: pa.Table, arity: int) -> pa.Table:

@@ -14,12 +14,9 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whence.engine.local.buffers import grown
-from whence.engine.local.dictionary import Dictionary
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.live import NONE, Delta, LiveRelation
+from whence.engine.local.live import NONE, Delta
 from whence.engine.local.operators import Push
 from whence.engine.local.rules import Scope, compile_plan, compile_steps
 from whence.plan.build import plan_stratum
@@ -28,93 +25,13 @@ from whence.plan.nodes import Keyed, Stratum
 from whence.syntax.nodes import Rule
 from whence.view.base import StratumWork
 from whence.view.choice import Choice
+from whence.view.lone import Lone, copied
 from whence.view.reading import reads
 from whence.view.rules import Deltas, Machine, Rules
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-_ABSENT = np.nan
-"""Where a key has no value; no annotation is NaN."""
+from whence.view.values import ABSENT, Floats, Mask, Values, as_floats
 
 _UNRANKED = 1 << 60
 """The rank of what has none yet: above all others."""
-
-
-class Values:
-    """The value of each key of a relation that has one, and what has been offered beside it."""
-
-    def __init__(self, relation: LiveRelation, keyed: Keyed) -> None:
-        self.relation = relation
-        self.keyed = keyed
-        self._keys = Dictionary(len(keyed.key))
-        self._value: Floats = np.full(16, _ABSENT)
-        self._offered: Floats = np.full(16, _ABSENT)
-        self._numbers: list[Ints] = []
-
-    def better(self, a: Floats, b: Floats) -> Mask:
-        """Say which values are better than others, or where there are no others."""
-        return (a > b if self.keyed.greatest else a < b) | np.isnan(b)
-
-    def keep_best(self, best: Floats, at: Ints, values: Floats) -> None:
-        """Let each place hold the best of what it has and is given."""
-        (np.fmax if self.keyed.greatest else np.fmin).at(best, at, values)
-
-    def of(self, rows: Rows) -> Floats:
-        """Return the values of rows."""
-        return as_floats(rows[:, self.keyed.value])
-
-    def keys(self, rows: Rows) -> Rows:
-        """Return the key columns of rows."""
-        return np.ascontiguousarray(rows[:, self.keyed.key])
-
-    def adopt(self) -> None:
-        """Take the values from the rows that are there."""
-        rows = self.relation.live_rows()
-        numbers = self._number(self.keys(rows))
-        self._value[numbers] = self.of(rows)
-
-    def forget(self, ids: Ints) -> None:
-        """Take out rows that are there."""
-        self.relation.bury(ids)
-        numbers = self._number(self.keys(self.relation.rows[ids]))
-        self._value[numbers] = _ABSENT
-
-    def offer(self, keys: Rows, values: Floats) -> None:
-        """Note values that are better than what is there and what has been offered."""
-        numbers = self._number(keys)
-        good = self.better(values, self._value[numbers])
-        good &= self.better(values, self._offered[numbers])
-        if good.any():
-            numbers = numbers[good]
-            self.keep_best(self._offered, numbers, values[good])
-            self._numbers.append(numbers)
-
-    def take_offers(self) -> tuple[Rows, Ints]:
-        """Let the best offers count; return them as rows, and the rows that they replace."""
-        parts, self._numbers = self._numbers, []
-        numbers = np.unique(np.concatenate(parts)) if parts else NONE
-        values, before = self._offered[numbers], self._value[numbers]
-        self._offered[numbers] = _ABSENT
-        self._value[numbers] = values
-        keys = self._keys.rows[numbers]
-        there = ~np.isnan(before)
-        return self._rows(keys, values), self.relation.find(self._rows(keys[there], before[there]))
-
-    def _rows(self, keys: Rows, values: Floats) -> Rows:
-        rows = np.empty((keys.shape[0], self.relation.arity), dtype=np.int64)
-        rows[:, self.keyed.key] = keys
-        rows[:, self.keyed.value] = values.view(np.int64)
-        return rows
-
-    def _number(self, keys: Rows) -> Ints:
-        numbers = self._keys.encode(keys)
-        have, need = self._value.shape[0], self._keys.size
-        if need > have:
-            self._value = grown(self._value, have, need)
-            self._offered = grown(self._offered, have, need)
-            self._value[have:] = self._offered[have:] = _ABSENT
-        return numbers
 
 
 class AnnotatedRules(Rules):
@@ -184,6 +101,11 @@ class AnnotatedStratum:
         scope = machine.evaluation.scope(machine.guard)
         self._rules = AnnotatedRules(stratum, self._values, scope, machine)
         self._touched: dict[str, list[Ints]] = {}
+        self._copied = copied(stratum)
+        self._lone: Lone | None = None
+        if self._copied is not None:
+            (values,) = self._values.values()
+            self._lone = Lone(machine.relations[self._copied], values)
 
     def begin(self) -> None:
         """Take the values that an evaluation has found, and rank them.
@@ -210,12 +132,21 @@ class AnnotatedStratum:
                 values.relation.rows[: values.relation.size, -1] = 0
             values.relation.sync_all()
         self._rules.clock += 1
+        if self._lone is not None:
+            self._lone.begin()
 
     def maintain(self, strategy: str, deltas: Deltas) -> tuple[dict[str, Delta], StratumWork]:
         """Bring the stratum up to date with the changes below; return its own, and the work."""
         started = time.perf_counter()
         work = StratumWork(self.stratum.number, self.stratum.relations, "annotations")
         self._touched = {}
+        followed = self._lone.follow(deltas.get(self._copied or "")) if self._lone else None
+        if followed is not None:
+            ((name, _),) = self._values.items()
+            self._rules.took_out(followed.went.shape[0] - followed.came.shape[0])
+            work.inserted, work.deleted = followed.came.shape[0], followed.went.shape[0]
+            work.seconds = time.perf_counter() - started
+            return ({name: followed} if followed else {}), work
         if strategy == "recompute":
             work.strategy = strategy
             for name, values in self._values.items():
@@ -287,7 +218,7 @@ class AnnotatedStratum:
     def _offer_again(self, name: str, keys: Rows) -> None:
         """Offer the best that instances give for these keys now."""
         values = self._values[name]
-        best: Floats = np.full(keys.shape[0], _ABSENT)
+        best: Floats = np.full(keys.shape[0], ABSENT)
         self._rules.instances(
             name, keys, lambda found: values.keep_best(best, found[:, 0], as_floats(found[:, 1]))
         )
@@ -324,8 +255,3 @@ class AnnotatedStratum:
             if delta:
                 found[name] = delta
         return found
-
-
-def as_floats(codes: Ints) -> Floats:
-    """Return the numbers that are coded by their bits."""
-    return np.ascontiguousarray(codes).view(np.float64)

@@ -44,15 +44,15 @@ def maintain(
     `suspects` are rows to be asked as well, whatever has changed.
     """
     heads = None if suspects is None else _heads(rules, suspects)
-    removed = _remove(rules, heads or rules.lose(deltas, ranked=ranked), work, ranked)
+    removed = take_out(rules, heads or rules.lose(deltas, ranked=ranked), work, ranked)
     work.removed += sum(ids.shape[0] for ids in removed.values())
     came: dict[str, list[Ints]] = {}
-    back = _restore(rules, removed, came)
+    back = restore(rules, removed, came)
     rules.gain(deltas)
     waves = 0
     while True:
         wave = rules.wave()
-        _note(came, wave)
+        note(came, wave)
         wave = rules.follow(wave)
         for name, ids in back.items():
             wave[name] = np.concatenate([ids, wave[name]]) if name in wave else ids
@@ -70,7 +70,7 @@ def _heads(rules: Rules, rows: Mapping[str, Ints]) -> dict[str, Heads]:
     return {name: rules.heads(name, ids, ranked=True) for name, ids in rows.items()}
 
 
-def _restore(
+def restore(
     rules: Rules, removed: Mapping[str, Ints], came: dict[str, list[Ints]]
 ) -> dict[str, Ints]:
     """Let come back what still has support; return the rows from which more may follow.
@@ -86,7 +86,7 @@ def _restore(
                 rules.relations[name].revive(ids[mask])
                 left[name] = ids[~mask]
         wave = rules.wave()
-        _note(came, wave)
+        note(came, wave)
         restored = sum(ids.shape[0] for ids in wave.values())
         if rules.selected:
             plain = {name: ids for name, ids in wave.items() if name not in rules.selected}
@@ -98,12 +98,12 @@ def _restore(
             return wave
 
 
-def _note(came: dict[str, list[Ints]], wave: Mapping[str, Ints]) -> None:
+def note(came: dict[str, list[Ints]], wave: Mapping[str, Ints]) -> None:
     for name, ids in wave.items():
         came.setdefault(name, []).append(ids)
 
 
-def _remove(
+def take_out(
     rules: Rules, lost: Mapping[str, Heads], work: StratumWork, ranked: bool
 ) -> dict[str, Ints]:
     """Take out what has no support left, to completion; return it."""
@@ -124,11 +124,13 @@ def _remove(
             relations[name].bury(ids)
             rules.took_out(ids.shape[0])
             removed.setdefault(name, []).append(ids)
-        lost = {n: left for n, h in found.items() if (left := _there(relations[n], h)) is not None}
+        lost = {
+            n: left for n, h in found.items() if (left := still_there(relations[n], h)) is not None
+        }
     return {name: np.concatenate(parts) for name, parts in removed.items()}
 
 
-def _there(relation: LiveRelation, heads: Heads) -> Heads | None:
+def still_there(relation: LiveRelation, heads: Heads) -> Heads | None:
     """Return those of the heads that have not been taken out since they were found."""
     there = relation.dead[heads.ids] == 0
     if there.all():
