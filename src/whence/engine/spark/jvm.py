@@ -2,7 +2,7 @@
 
 Spark starts `$JAVA_HOME/bin/java` with an argument that loads an incubating module. Some machines
 do not have that module, and the others print a warning about it to the user's terminal. So Spark
-is given a `JAVA_HOME` of ours, whose `bin/java` drops the argument and runs the real one.
+is given a `JAVA_HOME` of ours, whose `bin/java` drops such arguments and runs the real one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from whence.diagnostics import Diagnostic, UsageError
 OLDEST = 17
 """The oldest version of Java that Spark 4 runs on."""
 
-_DROPPED = "--add-modules=jdk.incubator.vector"
+_INCUBATING = "--add-modules=jdk.incubator.vector"
+_GONE = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+_WITHOUT_GONE = 24
+"""From this version on Java warns that there is no such package to open."""
 
 _SCRIPT = """\
 #!/bin/sh
@@ -33,7 +36,7 @@ while [ "$left" -gt 0 ]; do
     given=$1
     shift
     left=$((left - 1))
-    [ "$given" = {dropped} ] || set -- "$@" "$given"
+    case $given in {dropped}) ;; *) set -- "$@" "$given" ;; esac
 done
 exec {java} "$@"
 """
@@ -113,10 +116,11 @@ def java_home(jvm: Jvm) -> Path:
     """Return a folder that serves Spark as JAVA_HOME.
 
     >>> home = java_home(Jvm(Path("/bin/echo"), 17))
-    >>> subprocess.run([home / "bin/java", "a b", _DROPPED, "c"], stdout=-1).stdout
+    >>> subprocess.run([home / "bin/java", "a b", _INCUBATING, "c"], stdout=-1).stdout
     b'a b c\\n'
     """
-    text = _SCRIPT.format(dropped=shlex.quote(_DROPPED), java=shlex.quote(str(jvm.java)))
+    dropped = _INCUBATING if jvm.version < _WITHOUT_GONE else f"{_INCUBATING} | {_GONE}"
+    text = _SCRIPT.format(dropped=dropped, java=shlex.quote(str(jvm.java)))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "whence"
     try:
