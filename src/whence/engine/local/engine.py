@@ -45,15 +45,23 @@ MAX_THREADS = 256
 
 
 class LocalEngine:
-    """Evaluates in this process; `values` may be shared with other evaluations."""
+    """Evaluates in this process; `values` may be shared with other evaluations.
+
+    `records` is how records are written in the tables that come and go.
+    """
 
     name = "local"
 
     def __init__(
-        self, *, values: Values | None = None, functors: UserFunctors | None = None
+        self,
+        *,
+        values: Values | None = None,
+        functors: UserFunctors | None = None,
+        records: type[RecordText] = RecordText,
     ) -> None:
         self._values = values
         self._functors = functors or UserFunctors()
+        self._records = records
 
     def evaluate(
         self,
@@ -66,7 +74,7 @@ class LocalEngine:
     ) -> LocalEvaluation:
         """Return the relations of the plan over the inputs."""
         values = self._values if self._values is not None else Values()
-        evaluation = LocalEvaluation(plan, inputs, values, self._functors)
+        evaluation = LocalEvaluation(plan, inputs, values, self._functors, self._records)
         workers = min(max(1, threads if threads is not None else os.cpu_count() or 1), MAX_THREADS)
         with limits_told():
             evaluation.run(limits, workers, observer)
@@ -101,6 +109,7 @@ class LocalEvaluation:
         inputs: Mapping[str, pa.Table],
         values: Values,
         functors: UserFunctors,
+        records: type[RecordText] = RecordText,
     ) -> None:
         started = time.perf_counter()
         program = plan.program
@@ -111,7 +120,7 @@ class LocalEvaluation:
         self._decls: dict[str, RelationDecl] = {d.name: d for d in program.relations}
         self._kinds = relation_kinds(program)
         kinds, fields = type_kinds(program), record_fields(program)
-        self._records = RecordText(values, kinds, fields)
+        self._records = records(values, kinds, fields)
         rows = {
             name: encode_table(table, self._decls[name], self._kinds[name], values, self._records)
             for name, table in inputs.items()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from json.decoder import scanstring
 
 import numpy as np
 
@@ -107,11 +109,38 @@ class RecordText:
                     raise ValueError(text)
                 return wrap_number(value)
 
+    def scalar_end(self, text: str, at: int) -> int:
+        """Return where the text of a field that begins here ends."""
+        while at < len(text) and text[at] not in ",]":
+            at += 1
+        return at
+
     def kind(self, type_: str) -> Kind:
         return self._kinds[type_]
 
     def fields(self, type_: str) -> tuple[str, ...]:
         return self._fields[type_]
+
+
+class ExactRecordText(RecordText):
+    """Records between processes: symbols have quotes, so that any text is read as it was."""
+
+    def _scalar(self, type_: str, code: int) -> str:
+        if self._kinds[type_] is Kind.SYMBOL:
+            return json.dumps(self._values.symbols.text(code))
+        return super()._scalar(type_, code)
+
+    def scalar_code(self, type_: str, text: str) -> int:
+        """Return the code of a field's text."""
+        if self._kinds[type_] is Kind.SYMBOL:
+            return self._values.code(Constant(json.loads(text), Kind.SYMBOL))
+        return super().scalar_code(type_, text)
+
+    def scalar_end(self, text: str, at: int) -> int:
+        """Return where the text of a field that begins here ends."""
+        if text.startswith('"', at):
+            return int(scanstring(text, at + 1)[1])
+        return super().scalar_end(text, at)
 
 
 class _Parser:
@@ -162,9 +191,7 @@ class _Parser:
                 return None
             self._expect("]")
             return self._types.pack([])
-        end = self._at
-        while end < len(text) and text[end] not in ",]":
-            end += 1
+        end = self._types.scalar_end(text, self._at)
         piece = text[self._at : end]
         try:
             code = self._types.scalar_code(type_, piece.strip())
