@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,45 @@ def test_the_setting_of_the_process_is_left_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "mine"
+
+
+COPIED = """
+import sys, shutil
+from pathlib import Path
+import whence
+from whence.engine.local.compile import cache_folder
+from whence.engine.local.kernels.membership import bounds
+from whence.engine.local.warm import prepare_kernels
+prepare_kernels()
+print(Path(whence.__file__).parts[-3], sum(bounds.compiled.stats.cache_misses.values()), cache_folder())
+"""
+
+
+def test_machine_code_is_found_again_in_a_copy_of_the_package(tmp_path: Path) -> None:
+    """Neither the path nor the time of its files need be those of the original."""
+    package = Path(kernels.__file__).parents[2]
+    skipped = shutil.ignore_patterns("__pycache__")
+    env = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    found = []
+    for name in ("first", "second"):
+        folder = tmp_path / name / "whence"
+        shutil.copytree(package, folder, copy_function=shutil.copyfile, ignore=skipped)
+        if found:
+            code = Path(found[0][2])
+            shutil.copytree(code, folder / code.relative_to(tmp_path / "first" / "whence"))
+        run = subprocess.run(
+            [sys.executable, "-c", COPIED],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**env, "PYTHONPATH": str(tmp_path / name)},
+        )
+        found.append(run.stdout.split())
+    assert [(name, int(misses) > 0) for name, misses, _ in found] == [
+        ("first", True),
+        ("second", False),
+    ]
 
 
 def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

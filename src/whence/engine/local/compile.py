@@ -26,6 +26,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from whence.engine.local.locator import keeping_code_in
+
 F = TypeVar("F", bound=Callable[..., object])
 
 WORK_WORTH_COMPILING = 2000
@@ -76,8 +78,6 @@ def compile_kernels() -> None:
         # A kernel whose module is imported later would stay interpreted.
         for module in pkgutil.iter_modules([str(Path(__file__).parent / "kernels")]):
             importlib.import_module(f"whence.engine.local.kernels.{module.name}")
-        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-        _set_cache(numba, str(cache_folder()))
         helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
         helpers: dict[FunctionType, object] = {f: helper(f) for f in _inlined}
         for function in [*_inlined, *(k.function for k in _kernels)]:
@@ -87,13 +87,9 @@ def compile_kernels() -> None:
                 if isinstance(value, FunctionType) and value in helpers:
                     scope[name] = helpers[value]
         compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
-        for made in _kernels:
-            made.compiled = compiler(made.function)
-        _set_cache(numba, before)  # the rest of the process keeps its own setting
-
-
-def _set_cache(numba: Any, folder: str) -> None:
-    numba.config.CACHE_DIR = folder
+        with keeping_code_in(cache_folder()):
+            for made in _kernels:
+                made.compiled = compiler(made.function)
 
 
 def cache_folder() -> Path:
