@@ -92,9 +92,9 @@ def from_ipc(payload: bytes | pa.Buffer) -> pa.Table:
         return reader.read_all()
 
 
-def _truths(rows: int) -> pa.RecordBatch:
+def truths(rows: int) -> pa.Table:
     """Return rows without columns."""
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+    return pa.table({"": pa.nulls(rows)}).select([])
 
 
 _TYPES = {
@@ -116,7 +116,7 @@ def joined(tables: Sequence[pa.Table], kinds: Sequence[Kind]) -> pa.Table:
     if not tables:
         return empty_table(kinds)
     if not kinds:
-        return pa.Table.from_batches([_truths(sum(t.num_rows for t in tables))])
+        return truths(sum(t.num_rows for t in tables))
     names = [str(i) for i in range(len(kinds))]
     return pa.concat_tables([t.rename_columns(names) for t in tables], promote_options="permissive")
 
