@@ -1,0 +1,68 @@
+"""Why a group runs as it does, in a sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from whence.engine.spark.known import Known
+from whence.engine.spark.model import EVERYWHERE, By, Placement
+from whence.engine.spark.sites import Draft
+from whence.plan.bodies import known_name
+from whence.plan.nodes import Stratum
+
+
+def why_apart(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
+    """Say why nothing is shipped."""
+    carried = [
+        f"`{column(known, name, p.column)}` of `{known_name(name)}`"
+        for stratum in strata
+        if stratum.recursive
+        for name in stratum.relations
+        for p in [next(p for n, p in draft.local if n == name)]
+        if isinstance(p, By)
+    ]
+    if carried:
+        said = f"the recursion carries {listed(carried)} along unchanged"
+    else:
+        said = "every rule finds what it reads at one task"
+    everywhere = [f"`{known_name(n)}`" for n, p in draft.reads if p is EVERYWHERE]
+    return said + (f"; {listed(everywhere)} goes to every task" if everywhere else "")
+
+
+def why_exchanged(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
+    """Say what is shipped, and why."""
+    shipped = [
+        f"`{known_name(name)}` is wanted {placed(known, name, (s.home, *s.copies))}"
+        for name, s in draft.shipped.items()
+    ]
+    recursive = [f"`{known_name(n)}`" for s in strata if s.recursive for n in s.relations]
+    if recursive:
+        return f"no column is carried through the recursion of {listed(recursive)}: " + listed(
+            shipped
+        )
+    return "rules derive tuples at other tasks than read them: " + listed(shipped)
+
+
+def placed(known: Known, name: str, places: Iterable[Placement]) -> str:
+    """Say where a relation is.
+
+    Columns have their names: `by x and by y`.
+    """
+    said = [
+        f"by `{column(known, name, p.column)}`"
+        if isinstance(p, By)
+        else ("at every task" if p is EVERYWHERE else "at one task")
+        for p in places
+    ]
+    return listed(said)
+
+
+def column(known: Known, name: str, number: int) -> str:
+    """Return the name of a column."""
+    return known.decls[name].attributes[number].name
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return the parts as a list in a sentence."""
+    *first, last = dict.fromkeys(parts) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
