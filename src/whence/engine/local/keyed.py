@@ -173,6 +173,10 @@ class KeyedRelation(Relation):
         """How many rows have changed and have not been the delta since."""
         return self._changed
 
+    def waiting(self) -> Rows:
+        """Return the rows that have changed and have not been the delta since, as they are now."""
+        return self.rows[self._frontier[: self._changed]]
+
     def advance(self) -> int:
         """Make the rows that changed the delta, as they are now."""
         changed = self._frontier[: self._changed]

@@ -164,11 +164,15 @@ class Hashed:
         return n
 
 
+def bitmap_bytes(room: int) -> int:
+    """Return how many bytes a bitmap for that many rows may take."""
+    cap, advance = BITMAP_ADVANCE
+    return max(BITMAP_FLOOR, BITMAP_BYTES_PER_ROW * room, min(cap, advance * room))
+
+
 def choose(box: Box, rows: Rows, size: int, room: int) -> Membership:
     """Return the check for these rows that will serve until there are `room` of them."""
-    cap, advance = BITMAP_ADVANCE
-    allowed = max(BITMAP_FLOOR, BITMAP_BYTES_PER_ROW * room, min(cap, advance * room))
-    if box.volume // 8 <= allowed:
+    if box.volume // 8 <= bitmap_bytes(room):
         return Bitmap.of(box, rows, size)
     if box.volume < _PACKABLE:
         return Packed.of(box, rows, size, room)

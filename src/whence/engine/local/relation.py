@@ -95,8 +95,11 @@ class Relation:
             kernels.bounds(cand, begin, end, lo, hi)
             lo, hi = with_headroom(before, (lo, hi))
         room = max(1024, 2 * self.size, self.size + (end - begin))
-        self.check = choose(Box.around(lo, hi), self.rows, self.size, room)
+        self.check = self._check(Box.around(lo, hi), room)
         return self.check
+
+    def _check(self, box: Box, room: int) -> Membership:
+        return choose(box, self.rows, self.size, room)
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """Return the index on these columns, with all rows up to `mark` entered."""

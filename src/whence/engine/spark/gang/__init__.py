@@ -1,0 +1,1 @@
+"""Tasks that run together: each holds its share, and new tuples go from task to task."""

@@ -1,0 +1,221 @@
+"""Between the tasks of a gang: rounds of letters over Arrow Flight, one stream to each peer.
+
+In every round each task sends each peer its parts and then an end; a round is over for a task when
+it has every peer's end. Streams stay open from first to last, and threads drain them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from whence.engine.local.kernels.hashing import Ints
+from whence.engine.spark.gang.endpoint import FAULTS, Access, Endpoint
+from whence.engine.spark.gang.inbox import Header, Inbox, PeerLost, PeerStopped
+
+_SCHEMA = pa.schema([("cells", pa.int64())])
+_NO_CELLS: Ints = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, and how much to keep in memory."""
+
+    silence: float = 120.0
+    """Seconds after which a peer that says nothing is given up."""
+    inbox_bytes: int = 1 << 30
+    """What waits to be read and is more than this goes to disk."""
+
+
+class _Postbox(Endpoint):
+    """Where the letters of peers arrive."""
+
+    def __init__(self, host: str, access: Access, token: str, inbox: Inbox) -> None:
+        super().__init__(host, access)
+        self._token = token
+        self._inbox = inbox
+
+    def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        """Drain one peer's stream."""
+        token, sender = (part.decode() for part in descriptor.path)
+        if token != self._token:  # a ghost of a former attempt
+            raise flight.FlightUnauthorizedError("this endpoint belongs to another attempt")
+        peer, inbox = int(sender), self._inbox
+        inbox.heard(peer)
+        ended = "its connection broke"
+        try:
+            while True:
+                chunk = reader.read_chunk()
+                header = json.loads(chunk.app_metadata.to_pybytes())
+                match header.get("say"):
+                    case "alive":
+                        inbox.heard(peer)
+                    case "bye":
+                        return
+                    case "stopped":
+                        inbox.fail(PeerStopped(f"task {peer}: {header['why']}"))
+                        return
+                    case "lost":
+                        ended = header["why"]
+                        break
+                    case _:
+                        inbox.put(peer, header, _cells(chunk.data))
+        except (StopIteration, flight.FlightError, pa.ArrowException) as error:
+            ended = f"{ended} ({str(error).splitlines()[0]})" if str(error) else ended
+        inbox.fail(PeerLost(f"task {peer} ended: {ended}"))
+
+
+def _cells(batch: Any) -> Ints:
+    column = batch.column(0)
+    if not len(column):
+        return _NO_CELLS
+    whole = np.frombuffer(column.buffers()[1], dtype=np.int64)
+    return whole[column.offset : column.offset + len(column)]
+
+
+def _batch(cells: Ints) -> Any:
+    array = pa.Array.from_buffers(pa.int64(), cells.shape[0], [None, pa.py_buffer(cells)])
+    return pa.RecordBatch.from_arrays([array], schema=_SCHEMA)
+
+
+class _Stream:
+    """The way to one peer; the heartbeat and the evaluation both use it."""
+
+    def __init__(self, location: str, access: Access, token: str, me: int) -> None:
+        self._client = access.connect(location)
+        self._lock = threading.Lock()
+        path = flight.FlightDescriptor.for_path(token.encode(), str(me).encode())
+        self._writer, _ = self._client.do_put(path, _SCHEMA, access.options())
+        self.quiet_since = time.monotonic()
+
+    def send(self, header: Mapping[str, object], cells: Ints = _NO_CELLS) -> None:
+        with self._lock:
+            self._writer.write_with_metadata(_batch(cells), json.dumps(header).encode())
+            self.quiet_since = time.monotonic()
+
+    def close(self) -> None:
+        with self._lock:
+            try:
+                self._writer.close()
+            finally:
+                self._client.close()
+
+
+class Exchange:
+    """One task's part in a gang: `connect` before the first round, `close` at the end."""
+
+    def __init__(
+        self,
+        me: int,
+        tasks: int,
+        *,
+        host: str,
+        access: Access,
+        token: str = "",
+        patience: Patience | None = None,
+    ) -> None:
+        patience = patience or Patience()
+        self.me = me
+        self.tasks = tasks
+        self._access = access
+        self._token = token
+        self._inbox = Inbox(tasks, me, limit=patience.inbox_bytes, silence=patience.silence)
+        self._server = _Postbox(host, access, token, self._inbox)
+        self._streams: dict[int, _Stream] = {}
+        self._closed = threading.Event()
+        self._beat = threading.Thread(target=self._heartbeat, args=(patience,), daemon=True)
+        self.sent_bytes = 0
+        self.received_bytes = 0
+        self.waited = 0.0
+        """Seconds of waiting for peers."""
+
+    @property
+    def location(self) -> str:
+        """Where peers find this task."""
+        return str(self._server.location)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """How much had to wait on disk."""
+        return self._inbox.spilled
+
+    def connect(self, locations: Sequence[str]) -> None:
+        """Open the way to every peer."""
+        for peer, location in enumerate(locations):
+            if peer != self.me:
+                self._streams[peer] = self._trying(
+                    peer, lambda at=location: _Stream(at, self._access, self._token, self.me)
+                )
+        self._beat.start()
+
+    def send(self, peer: int, header: Header, cells: Ints) -> None:
+        """Send one letter to one peer."""
+        self.sent_bytes += cells.nbytes
+        self._trying(peer, lambda: self._streams[peer].send(header, cells))
+
+    def end(self, header: Mapping[str, object]) -> None:
+        """Tell all peers that this task has sent what it had in this round."""
+        for peer in self._streams:
+            self._trying(peer, lambda at=peer: self._streams[at].send({"end": 1, **header}))
+
+    def receive(self) -> Iterator[tuple[int, Header, Ints]]:
+        """Return what all peers send in this round, as it comes."""
+        started = time.perf_counter()
+        for peer, header, cells in self._inbox.read():
+            self.waited += time.perf_counter() - started
+            self.received_bytes += cells.nbytes
+            yield peer, header, cells
+            started = time.perf_counter()
+        self.waited += time.perf_counter() - started
+
+    def stop(self, why: str, *, mistake: bool) -> None:
+        """Tell peers at once that this task gives up: for good, or so that all may try again."""
+        for stream in self._streams.values():
+            try:
+                stream.send({"say": "stopped" if mistake else "lost", "why": why})
+            except FAULTS:  # that peer is gone too
+                continue
+
+    def close(self) -> None:
+        """Take leave of the peers and free what this task holds."""
+        self._closed.set()
+        for stream in self._streams.values():
+            try:
+                stream.send({"say": "bye"})
+                stream.close()
+            except FAULTS:  # a peer that left first
+                continue
+        # Handlers of peers that are still there would keep `shutdown` waiting.
+        done = threading.Thread(target=self._server.shutdown, daemon=True)
+        done.start()
+        done.join(2.0)
+        self._inbox.close()
+
+    def _trying(self, peer: int, action: Any) -> Any:
+        try:
+            return action()
+        except FAULTS as error:
+            self._inbox.check()  # a peer that says why it ended is better than a broken pipe
+            raise PeerLost(f"task {peer} cannot be reached: {_first_line(error)}") from None
+
+    def _heartbeat(self, patience: Patience) -> None:
+        every = patience.silence / 8
+        while not self._closed.wait(every / 2):
+            for stream in self._streams.values():
+                if time.monotonic() - stream.quiet_since > every:
+                    try:
+                        stream.send({"say": "alive"})
+                    except FAULTS:  # the evaluation will meet it
+                        continue
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
