@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -271,18 +272,20 @@ class LiveView:
             delta = deltas.get(name)
             if delta is None or name in self.evaluation.selected:
                 continue
-            found[name] = self._change(name, *self.relations[name].tuples_of(delta))
+            found[name] = self._change(name, *self.relations[name].parts_of(delta))
         return Changes(found)
 
-    def _change(self, name: str, came: Rows, went: Rows) -> Change:
+    def _change(self, name: str, came: list[Rows], went: list[Rows]) -> Change:
         decode = self.evaluation.decode
-        return Change(
-            name,
-            came.shape[0],
-            went.shape[0],
-            lambda: decode(name, came),
-            lambda: decode(name, went),
-        )
+
+        def table(parts: list[Rows]) -> pa.Table:
+            if not parts:
+                return decode(name, np.empty((0, 64), dtype=np.int64))
+            tables = [decode(name, part) for part in parts]
+            return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+        insertions, deletions = (sum(p.shape[0] for p in parts) for parts in (came, went))
+        return Change(name, insertions, deletions, partial(table, came), partial(table, went))
 
     # ── reading ──
 

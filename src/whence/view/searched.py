@@ -10,7 +10,7 @@ from whence.engine.local.best import Best
 from whence.engine.local.kernels.hashing import Rows
 from whence.engine.local.live import Delta, LiveRelation, replace_rows
 from whence.engine.local.reach import Reach
-from whence.engine.local.searched import SearchedRelation
+from whence.engine.local.searched import SearchedRelation, joined
 from whence.plan.nodes import Stratum
 from whence.view.apart import Searched, Source
 from whence.view.base import StratumWork
@@ -38,7 +38,7 @@ class SearchedStratum:
         self.relation: LiveRelation
         if read:
             self.relation = machine.evaluation.live(search.relation)
-            self.relation.adopt(_joined(came, self._searches.width))
+            self.relation.adopt(joined(came, self._searches.width))
         else:
             width = self._searches.width
             self.relation = SearchedRelation(search.relation, width, self._searches)
@@ -47,6 +47,8 @@ class SearchedStratum:
         """Bring the stratum up to date with the changes below; return its own, and the work."""
         started = time.perf_counter()
         work = StratumWork(self.stratum.number, self.stratum.relations, "search")
+        if isinstance(self.relation, SearchedRelation):
+            self.relation.forget_change()
         steps, seeds = self._changed(self._steps, deltas), self._changed(self._seeds, deltas)
         size = sum(r.shape[0] for r in (steps[1], seeds[1])), steps[0].shape[0] + seeds[0].shape[0]
         if strategy == "recompute" or self.choice.pick(*size)[0] == "recompute":
@@ -58,10 +60,10 @@ class SearchedStratum:
             taken = time.perf_counter() - started
             self.choice.learn_ranked(*size, taken, ended=True, cold=False)
         relation = self.relation
-        new, gone = _joined(came, relation.arity), _joined(went, relation.arity)
         if isinstance(relation, SearchedRelation):
-            delta = relation.change(new, gone)
+            delta = relation.change(came, went)
         else:
+            new, gone = joined(came, relation.arity), joined(went, relation.arity)
             delta = replace_rows(relation, gone, new)
         work.asked, work.removed = int(self._searches.work[1]), int(self._searches.work[0])
         work.inserted, work.deleted = delta.came.shape[0], delta.went.shape[0]
@@ -80,9 +82,3 @@ class SearchedStratum:
             return none, none
         came, went = relation.tuples_of(delta)
         return came[:, source.columns], went[:, source.columns]
-
-
-def _joined(parts: list[Rows], arity: int) -> Rows:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty((0, arity), dtype=np.int64)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.engine.local.buffers import advise_huge, grown, reserve
+from whence.engine.local.changes import Buffers
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.kernels.repair import repair
 from whence.engine.local.kernels.search import SAMPLE, WAYS
-from whence.engine.local.searches import Buffers, Numbers, Searches, Unsuited
+from whence.engine.local.searches import Numbers, Searches, Unsuited
 from whence.plan.nodes import Combine, Keyed, Search
 from whence.syntax.nodes import Kind
 

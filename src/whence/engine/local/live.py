@@ -272,6 +272,11 @@ class LiveRelation(Relation):
         """Return the tuples that came and went."""
         return self.rows[delta.came], self.rows[delta.went]
 
+    def parts_of(self, delta: Delta) -> tuple[list[Rows], list[Rows]]:
+        """Return the same, in parts where they are held so."""
+        came, went = self.tuples_of(delta)
+        return [came], [went]
+
     def settle_all(self) -> None:
         """End the transaction for all rows."""
         self.was[: self.size] = self.dead[: self.size]

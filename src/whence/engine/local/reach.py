@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from whence.engine.local.changes import Buffers
 from whence.engine.local.kernels.hashing import Ints
 from whence.engine.local.kernels.reach import repair_reach
-from whence.engine.local.searches import Buffers, Searches
+from whence.engine.local.searches import Searches
 
 
 class Reach(Searches):

@@ -21,14 +21,22 @@ class SearchedRelation(LiveRelation):
     def __init__(self, name: str, arity: int, searches: Searches) -> None:
         super().__init__(name, arity)
         self.searches = searches
-        self._came = self._went = self.rows[:0]
+        self._came: list[Rows] = []
+        self._went: list[Rows] = []
 
-    def change(self, came: Rows, went: Rows) -> Delta:
-        """Return a delta of so many tuples, which `tuples_of` knows."""
+    def change(self, came: list[Rows], went: list[Rows]) -> Delta:
+        """Return a delta of so many tuples, which `parts_of` knows."""
         self._came, self._went = came, went
-        return Delta(np.arange(came.shape[0]), np.arange(went.shape[0]))
+        return Delta(*(_any(sum(part.shape[0] for part in parts)) for parts in (came, went)))
+
+    def forget_change(self) -> None:
+        """Let others have the memory of the last change."""
+        self._came, self._went = [], []
 
     def tuples_of(self, delta: Delta) -> tuple[Rows, Rows]:
+        return joined(self._came, self.arity), joined(self._went, self.arity)
+
+    def parts_of(self, delta: Delta) -> tuple[list[Rows], list[Rows]]:
         return self._came, self._went
 
     @property
@@ -56,3 +64,15 @@ class SearchedRelation(LiveRelation):
 
     def ranks(self, ids: Ints) -> Ints:
         return cell_depths(self.searches, ids)
+
+
+def joined(parts: list[Rows], arity: int) -> Rows:
+    """Return all rows of the parts, one after the other."""
+    if not parts:
+        return np.empty((0, arity), dtype=np.int64)
+    return np.ascontiguousarray(np.concatenate(parts) if len(parts) > 1 else parts[0])
+
+
+def _any(size: int) -> Ints:
+    """Return so many numbers, whatever they are."""
+    return np.broadcast_to(np.int64(0), size)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.engine.local.buffers import advise_huge, grown, reserve
+from whence.engine.local.changes import Buffers
 from whence.engine.local.dictionary import Dictionary
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels import repair as kernels
@@ -43,12 +44,9 @@ _WORTH_A_THREAD = 256
 _WORTH_THREADS = 8_000
 """States to be touched for which threads pay."""
 
-_ROOM, _MOST_ROOM = 1 << 14, 1 << 18
-"""Rows that a thread has room for at first, and later, before it hands them over."""
-
 Numbers = NDArray[Any]
 Changed = tuple[list[Rows], list[Rows]]
-"""Rows that came, and rows that went."""
+"""Rows that came, and rows that went; their columns lie together."""
 
 _NO_STEPS: Ints = np.zeros(0, dtype=np.int64)
 
@@ -81,16 +79,6 @@ class Numbered:
         return numbers
 
 
-class Buffers:
-    """Where a thread writes the rows that came and went."""
-
-    def __init__(self, room: int, width: int) -> None:
-        self.came: Rows = np.empty((room, width), dtype=np.int64)
-        self.went: Rows = np.empty((room, width), dtype=np.int64)
-        self.nc = self.nw = 0
-        self.work: Ints = np.zeros(2, dtype=np.int64)
-
-
 class Searches:
     """All searches of one recursion, one for each value of its pivot columns."""
 
@@ -118,7 +106,7 @@ class Searches:
         self.work: Ints = np.zeros(2, dtype=np.int64)
         self._per_change = 0.0
         self._lock = threading.Lock()
-        self._spare: tuple[int, Any, Buffers] | None = None
+        self._spare: list[tuple[int, Any, Buffers]] = []
 
     @property
     def width(self) -> int:
@@ -337,11 +325,7 @@ class Searches:
         went: list[Rows],
     ) -> None:
         m = self.states.size
-        with self._lock:
-            spare, self._spare = self._spare, None
-        if spare is None or spare[0] < m:
-            spare = m, self.scratch(), Buffers(max(_ROOM, 2 * m), self.width)
-        size, scratch, buffers = spare
+        scratch, buffers = self._begun(m)
         while True:
             with self._lock:
                 share = next(ticket, None)
@@ -352,21 +336,26 @@ class Searches:
                 at = self.repair(at, end, new, gone, scratch, buffers)
                 if at < end:  # no room is left: hand over, and go on with more
                     self._hand_over(buffers, came, went)
-                    room = min(2 * buffers.came.shape[0], _MOST_ROOM + m)
-                    buffers = Buffers(room, self.width)
-        small = max(buffers.nc, buffers.nw) < _ROOM // 4
-        self._hand_over(buffers, came, went, copied=small)
-        if small:  # what was begun is used again
-            self._spare = size, scratch, buffers
+                    buffers = buffers.larger(m)
+        self._hand_over(buffers, came, went)
+        with self._lock:
+            self._spare.append((m, scratch, buffers.kept()))
 
-    def _hand_over(
-        self, out: Buffers, came: list[Rows], went: list[Rows], *, copied: bool = False
-    ) -> None:
+    def _begun(self, m: int) -> tuple[Any, Buffers]:
+        """Return what a thread works with: what is spare, as far as nobody holds on to it."""
+        with self._lock:
+            spare = self._spare.pop() if self._spare else None
+        if spare is None or spare[0] < m:
+            return self.scratch(), Buffers(2 * m, self.width)
+        _, scratch, buffers = spare
+        return scratch, buffers if buffers.free else Buffers(2 * m, self.width)
+
+    def _hand_over(self, out: Buffers, came: list[Rows], went: list[Rows]) -> None:
         with self._lock:
             if out.nc:
-                came.append(out.came[: out.nc].copy() if copied else out.came[: out.nc])
+                came.append(out.came[:, : out.nc].T)
             if out.nw:
-                went.append(out.went[: out.nw].copy() if copied else out.went[: out.nw])
+                went.append(out.went[:, : out.nw].T)
             self._guard.tuples += out.nc - out.nw
             self._guard.work += int(out.work[1])
             self.work += out.work

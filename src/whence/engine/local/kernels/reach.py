@@ -47,7 +47,7 @@ def repair_reach(
     Arguments are those of `repair`, without values.
     """
     size = states.shape[0]
-    room = min(came.shape[0], went.shape[0])
+    room = min(came.shape[1], went.shape[1])
     for p in range(begin, end):
         if room - max(nc, nw) < size:
             return p, nc, nw
@@ -145,14 +145,14 @@ def repair_reach(
             mark[s] = 0
             if had and not has:
                 for c in range(pivot.shape[0]):
-                    went[nw, pivot[c]] = pivots[p, c]
+                    went[pivot[c], nw] = pivots[p, c]
                 for c in range(state.shape[0]):
-                    went[nw, state[c]] = states[s, c]
+                    went[state[c], nw] = states[s, c]
                 nw += 1
             if has and not had:
                 for c in range(pivot.shape[0]):
-                    came[nc, pivot[c]] = pivots[p, c]
+                    came[pivot[c], nc] = pivots[p, c]
                 for c in range(state.shape[0]):
-                    came[nc, state[c]] = states[s, c]
+                    came[state[c], nc] = states[s, c]
                 nc += 1
     return end, nc, nw

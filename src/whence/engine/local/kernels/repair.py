@@ -99,11 +99,11 @@ def repair(
     """Repair the searches from `begin` on; return where it stopped, and how many rows there are.
 
     `gone` and `new` are the steps that have changed; their lists and `live` know already. Rows
-    that came and went are written behind the `nc` and `nw` that are there.
+    that came and went are written, column by column, behind the `nc` and `nw` that are there.
     """
     ring = near.shape[0] - 1
     size = states.shape[0]
-    room = min(came.shape[0], went.shape[0])
+    room = min(came.shape[1], went.shape[1])
     for p in range(begin, end):
         if room - max(nc, nw) < size:
             return p, nc, nw
@@ -274,16 +274,16 @@ def repair(
                 continue
             if had:
                 for c in range(pivot.shape[0]):
-                    went[nw, pivot[c]] = pivots[p, c]
+                    went[pivot[c], nw] = pivots[p, c]
                 for c in range(state.shape[0]):
-                    went[nw, state[c]] = states[s, c]
-                went_value[nw, column] = old[s]
+                    went[state[c], nw] = states[s, c]
+                went_value[column, nw] = old[s]
                 nw += 1
             if has:
                 for c in range(pivot.shape[0]):
-                    came[nc, pivot[c]] = pivots[p, c]
+                    came[pivot[c], nc] = pivots[p, c]
                 for c in range(state.shape[0]):
-                    came[nc, state[c]] = states[s, c]
-                came_value[nc, column] = value[p, s]
+                    came[state[c], nc] = states[s, c]
+                came_value[column, nc] = value[p, s]
                 nc += 1
     return end, nc, nw
