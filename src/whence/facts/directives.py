@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -14,7 +14,7 @@ from whence.facts.badrows import BadRows
 from whence.facts.content import Content, read_content, read_stdin
 from whence.facts.formats import FORMATS, format_of
 from whence.facts.outputs import Outputs
-from whence.facts.places import Place, Warn, input_place, output_place
+from whence.facts.places import Place, Warn, check_is_here, input_place, output_place
 from whence.facts.schema import (
     Column,
     Layout,
@@ -67,14 +67,21 @@ def load_inputs(
     *,
     on_bad_row: OnBadRow = "stop",
     warn: Warn | None = None,
+    elsewhere: Collection[Directive] = (),
 ) -> dict[str, pa.Table]:
-    """Return the facts of every `.input`; `DataError` with all that is wrong in all the files."""
+    """Return the facts of every `.input`; `DataError` with all that is wrong in all the files.
+
+    What is read `elsewhere` is left out.
+    """
     loaded: dict[str, list[pa.Table]] = {}
     errors: list[Diagnostic] = []
     for directive in directives(program, "input"):
+        if directive in elsewhere:
+            continue
         place = input_place(program, directive, facts_dir, warn=warn)
         columns = columns_of(program, directive.relation)
         try:
+            check_is_here(directive, facts_dir)
             content = (
                 read_stdin()
                 if place.form == "stdin"
@@ -107,27 +114,41 @@ def _read(
     on_bad_row: OnBadRow,
     warn: Warn | None,
 ) -> pa.Table:
+    table, bad = read_rows(content, form, columns, layout, on_bad_row)
+    if bad.count and on_bad_row == "stop":
+        raise DataError(*bad.shown)
+    if bad.count and warn is not None:
+        warn(skipped(bad.count, content.name, bad.shown[0]))
+    return table
+
+
+def read_rows(
+    content: Content,
+    form: str,
+    columns: Sequence[Column],
+    layout: Layout,
+    on_bad_row: OnBadRow,
+) -> tuple[pa.Table, BadRows]:
+    """Return the good rows of one file, and the bad ones."""
     bad = BadRows(content.name, layout, on_bad_row)
     if 0 < len(layout.pick) < len(columns):  # the directive names no field for annotations
         table = FORMATS[form].read(content, columns[:-1], layout, bad)
         table = unannotated(table, columns)
     else:
         table = FORMATS[form].read(content, columns, layout, bad)
-    if bad.count and on_bad_row == "stop":
-        raise DataError(*bad.shown)
-    if bad.count and warn is not None:
-        rows = "1 bad row" if bad.count == 1 else f"{bad.count} bad rows"
-        first = bad.shown[0]
-        warn(
-            Diagnostic(
-                "W0961",
-                f"skipped {rows} of `{content.name}`; the first: {first.message}",
-                first.span,
-                first.label,
-                severity="warning",
-            )
-        )
-    return table
+    return table, bad
+
+
+def skipped(count: int, name: str, first: Diagnostic) -> Diagnostic:
+    """Return the warning about bad rows that were left out."""
+    rows = "1 bad row" if count == 1 else f"{count} bad rows"
+    return Diagnostic(
+        "W0961",
+        f"skipped {rows} of `{name}`; the first: {first.message}",
+        first.span,
+        first.label,
+        severity="warning",
+    )
 
 
 def write_outputs(
@@ -138,15 +159,19 @@ def write_outputs(
     stdout: BinaryIO,
     everything_to_stdout: bool = False,
     warn: Warn | None = None,
+    elsewhere: Collection[Directive] = (),
 ) -> list[Path]:
     """Write every `.output` and print every `.printsize`; return the files, in order.
 
-    Files appear together at the end, and what goes to `stdout` is sent after they did.
+    Files appear together at the end, and what goes to `stdout` is sent after they did. What is
+    written `elsewhere` is left out.
     """
     printed = io.BytesIO()
     written: list[Path] = []
     with Outputs() as outputs:
         for directive in directives(program, "output", "printsize"):
+            if directive in elsewhere:
+                continue
             name = directive.relation
             columns = shown_columns(program, name)
             place = output_place(program, directive, out_dir, warn=warn)
@@ -156,6 +181,7 @@ def write_outputs(
                 table = relations.table(name, ordered=True)
                 _print_relation(name, table, printed, columns, place.layout)
             else:
+                check_is_here(directive, out_dir)
                 table = relations.table(name, ordered=True)
                 with outputs.open(place.path, span=directive.span) as out:
                     _write(table, out, columns, place)

@@ -1,25 +1,30 @@
 """Which file a directive means, and in which form.
 
 The parameters are Soufflé's (`IO`, `filename`, `delimiter`, `headers`, `rfc4180`, `columns`,
-`fact-dir`, `output-dir`, `compress`); `IO` also takes `parquet`, `jsonl` and `arrow`.
+`fact-dir`, `output-dir`, `compress`); `IO` also takes `parquet`, `jsonl` and `arrow`, and on Spark
+`table`. Names with a scheme, such as `s3://bucket/edge`, are Spark's, too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from whence.diagnostics import Diagnostic, ProgramError, nearest
+from whence.diagnostics import DataError, Diagnostic, ProgramError, nearest
 from whence.facts.formats import FORMATS, format_of
 from whence.facts.schema import Layout
 from whence.syntax.nodes import Directive, Program
 
 Warn = Callable[[Diagnostic], None]
 
-INPUT_FORMS: Final = ("stdin", *FORMATS)
-OUTPUT_FORMS: Final = ("stdout", "stdoutprintsize", *FORMATS)
+TABLE: Final = "table"
+"""The form of what lies in Spark's catalogue."""
+
+INPUT_FORMS: Final = ("stdin", *FORMATS, TABLE)
+OUTPUT_FORMS: Final = ("stdout", "stdoutprintsize", *FORMATS, TABLE)
 PARAMETERS: Final = (
     "IO",
     "filename",
@@ -79,6 +84,41 @@ def output_place(
     name = directive.get("filename") or f"{directive.relation}{suffix}"
     folder = Path(directive.get("output-dir") or out_dir)
     return Place(form, _path(directive, folder, name), layout)
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def has_scheme(name: str) -> bool:
+    """Whether a name says by which file system it is to be read.
+
+    >>> has_scheme("s3://bucket/edge"), has_scheme("facts/edge.csv")
+    (True, False)
+    """
+    return _SCHEME.match(name) is not None
+
+
+def location(directive: Directive, folder: str, default: str) -> str:
+    """Return where a directive reads or writes, as it stands: a path, a URI or a table's name."""
+    if directive.get("IO") == TABLE:
+        return directive.get("name") or directive.relation
+    name = directive.get("filename") or default
+    own = "fact-dir" if directive.action == "input" else "output-dir"
+    folder = directive.get(own) or folder
+    if has_scheme(name) or not has_scheme(folder):
+        return name if has_scheme(name) else str(Path(folder, name))
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def check_is_here(directive: Directive, folder: Path) -> None:
+    """Refuse what only Spark can read or write."""
+    found = location(directive, str(folder), directive.relation)
+    if directive.get("IO") == TABLE or has_scheme(found):
+        what = "table" if directive.get("IO") == TABLE else "place"
+        verb = "reads" if directive.action == "input" else "writes"
+        message = f"only Spark {verb} the {what} `{found}`"
+        hint = "`whence run --engine spark`"
+        raise DataError(Diagnostic("W1066", message, directive.span, hint=hint))
 
 
 def _path(directive: Directive, folder: Path, name: str) -> Path:
