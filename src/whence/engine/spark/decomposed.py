@@ -140,7 +140,8 @@ def packed_functors(functors: UserFunctors | None) -> bytes:
     from pyspark import cloudpickle
 
     try:
-        found: bytes = cloudpickle.dumps(dict((functors or UserFunctors()).functors))
+        known = dict((functors or UserFunctors()).functors)
+        found: bytes = cloudpickle.dumps(known)  # type: ignore[no-untyped-call]
     except Exception as error:  # whatever a function of the user's refers to may raise anything
         raise UsageError(
             Diagnostic(

@@ -74,8 +74,11 @@ def columns_of(program: Program) -> dict[str, Columns]:
 # ── tables ──
 
 
-def normal(table: pa.Table, columns: Columns) -> pa.Table:
-    """Return facts as tasks take them; what does not fit is refused."""
+def normal(table: pa.Table, columns: Columns, *, exact: bool = False) -> pa.Table:
+    """Return facts as tasks take them; what does not fit is refused.
+
+    Where they are `exact`, records are already written as tasks want them.
+    """
     if table.num_columns != len(columns.kinds):
         raise DataError(
             Diagnostic(
@@ -87,14 +90,14 @@ def normal(table: pa.Table, columns: Columns) -> pa.Table:
     if not columns.kinds:
         return truths(table.num_rows)
     arrays = [
-        _normal(table.column(i), columns.names[i], columns.types[i], kind, columns)
+        _normal(table.column(i), columns.names[i], columns.types[i], kind, columns, exact)
         for i, kind in enumerate(columns.kinds)
     ]
     return pa.table(arrays, names=[str(i) for i in range(len(arrays))])
 
 
 def _normal(
-    column: pa.ChunkedArray, name: str, type_: str, kind: Kind, columns: Columns
+    column: pa.ChunkedArray, name: str, type_: str, kind: Kind, columns: Columns, exact: bool
 ) -> pa.ChunkedArray:
     wanted = empty_table((kind,)).schema.field(0).type
     if column.null_count:
@@ -106,7 +109,7 @@ def _normal(
             raise _wrong(columns, name, kind, f"has other values ({error})") from None
     if kind is Kind.FLOAT and len(column):
         return pa.chunked_array([pa.array(canonical_floats(np.asarray(column.to_numpy())))])
-    if kind is Kind.RECORD:
+    if kind is Kind.RECORD and not exact:
         return _rewritten(column, type_, columns, RecordText, ExactRecordText)
     return column
 

@@ -277,40 +277,71 @@ def raise_mistake(payload: bytes | pa.Buffer) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a frame of blobs holds, without the tuples."""
+    """What a frame of blobs holds, without the tuples where they are many."""
 
     rows: Mapping[tuple[int, int], int]
     """How many tuples are there of each copy at each task: (copy, task)."""
-    bytes: Mapping[tuple[int, int], int]
+    sizes: Mapping[tuple[int, int], int]
+    """How many bytes they take as blobs."""
     told: Mapping[int, Any]
     """What each task has told."""
+    few: Mapping[tuple[int, int], Sequence[bytes] | None]
+    """The blobs of each copy at each task, where they are small; else None."""
 
-    def size(self, copy: int) -> int:
-        """Return how many tuples the copy has over all tasks."""
+    def size(self, copy: int, *, everywhere: bool = False) -> int:
+        """Return how many tuples the copy has; one that is `everywhere` has them at each task."""
+        if everywhere:
+            return self.rows.get((copy, 0), 0)
         return sum(rows for (index, _), rows in self.rows.items() if index == copy)
+
+    def table(
+        self, copy: int, kinds: Sequence[Kind], *, everywhere: bool = False
+    ) -> pa.Table | None:
+        """Return the tuples of a copy, if they have come along."""
+        found = [
+            payloads
+            for (index, task), payloads in self.few.items()
+            if index == copy and not (everywhere and task)
+        ]
+        if any(payloads is None for payloads in found):
+            return None
+        return joined([from_ipc(p) for payloads in found for p in payloads or ()], kinds)
+
+
+FEW_BYTES = 64 << 10
+"""Blobs that are not larger come to the driver with the news that a job is done."""
 
 
 def summarise(frame: DataFrame) -> Summary:
     """Compute a (persisted) frame of blobs, and return what is there, or raise what went wrong."""
     from pyspark.sql import functions as F
 
-    telling = F.when(F.col("copy") < 0, F.col("payload"))
+    size = F.length("payload")
+    telling = F.when((F.col("copy") < 0) | (size <= FEW_BYTES), F.col("payload"))
     found = frame.select(
-        "task", "copy", "rows", F.length("payload").alias("bytes"), telling.alias("payload")
+        "task", "copy", "rows", size.alias("bytes"), telling.alias("payload")
     ).toArrow()
     failures = []
     rows: dict[tuple[int, int], int] = {}
     sizes: dict[tuple[int, int], int] = {}
     told: dict[int, Any] = {}
-    for blob_ in found.to_pylist():
-        task, copy = blob_["task"], blob_["copy"]
+    few: dict[tuple[int, int], list[bytes] | None] = {}
+    for task, copy, count, bytes_, payload in zip(
+        *(column.to_pylist() for column in found.columns), strict=True
+    ):
         if copy == FAILED:
-            failures.append((task, blob_["payload"]))
+            failures.append((task, payload))
         elif copy == TOLD:
-            told[task] = pickle.loads(blob_["payload"])
-        else:
-            rows[copy, task] = rows.get((copy, task), 0) + blob_["rows"]
-            sizes[copy, task] = sizes.get((copy, task), 0) + blob_["bytes"]
+            told[task] = pickle.loads(payload)
+        elif copy >= 0:
+            at = copy, task
+            rows[at] = rows.get(at, 0) + count
+            sizes[at] = sizes.get(at, 0) + bytes_
+            known = few.setdefault(at, [])
+            if payload is None or known is None:
+                few[at] = None
+            else:
+                known.append(payload)
     if failures:
         raise_mistake(min(failures, key=lambda failure: failure[0])[1])
-    return Summary(rows, sizes, told)
+    return Summary(rows, sizes, told, few)

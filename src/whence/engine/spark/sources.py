@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -59,11 +59,13 @@ class AtDriver:
 
 @dataclass(frozen=True, slots=True)
 class InFrame:
-    """A relation in a frame of the user's."""
+    """A relation in a frame: of the user's, or what rounds have made."""
 
-    frame: DataFrame
+    frame: DataFrame | None
     take: Callable[[pa.Table], pa.Table] | None
     rows: int
+    exact: bool = False
+    """Whether records are written as they are between processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class InBlobs:
     rows: int
     everywhere: bool = False
     """Whether each task has written all of it."""
+    table: pa.Table | None = None
+    """The tuples, where they are few and have come to the driver."""
 
     @property
     def own(self) -> DataFrame:
@@ -93,14 +97,20 @@ def found_input(given: pa.Table | FrameInput, columns: Columns) -> Source:
     """Return where an input is; a small frame is brought to the driver, since that tells all."""
     if isinstance(given, pa.Table):
         return AtDriver(normal(given, columns))
+    found = InFrame(given.frame, given.take, 0)
     width = 8 * max(1, len(columns.kinds))
     size = _estimated_bytes(given.frame)
     if size is not None and size <= SMALL_BYTES:
-        return AtDriver(_collected(given, columns))
+        return AtDriver(_collected(found, columns))
     rows = given.frame.count()
     if rows * width <= SMALL_BYTES and size is None:
-        return AtDriver(_collected(given, columns))
-    return InFrame(given.frame, given.take, rows)
+        return AtDriver(_collected(found, columns))
+    return replace(found, rows=rows)
+
+
+def taken(source: InFrame, table: pa.Table, columns: Columns) -> pa.Table:
+    """Return rows of a frame as a normal table."""
+    return normal(table if source.take is None else source.take(table), columns, exact=source.exact)
 
 
 def _estimated_bytes(frame: DataFrame) -> int | None:
@@ -109,14 +119,9 @@ def _estimated_bytes(frame: DataFrame) -> int | None:
     return None if found >= 1 << 60 else found
 
 
-def _collected(given: FrameInput, columns: Columns) -> pa.Table:
-    return _taken(numbered(given.frame).toArrow(), given.take, columns)
-
-
-def _taken(
-    table: pa.Table, take: Callable[[pa.Table], pa.Table] | None, columns: Columns
-) -> pa.Table:
-    return normal(table if take is None else take(table), columns)
+def _collected(source: InFrame, columns: Columns) -> pa.Table:
+    assert source.frame is not None
+    return taken(source, numbered(source.frame).toArrow(), columns)
 
 
 def gathered(sources: Sequence[Source], columns: Columns) -> pa.Table:
@@ -126,8 +131,10 @@ def gathered(sources: Sequence[Source], columns: Columns) -> pa.Table:
         match source:
             case AtDriver(table=table):
                 tables.append(table)
-            case InFrame(frame=frame, take=take):
-                tables.append(_collected(FrameInput(frame, take), columns))
+            case InBlobs(table=table) if table is not None:
+                tables.append(table)
+            case InFrame():
+                tables.append(_collected(source, columns))
             case InBlobs():
                 payloads = source.own.toArrow().column(0)
                 tables += [from_ipc(payload.as_buffer()) for payload in payloads]
@@ -232,19 +239,19 @@ def _packed(spark: SparkSession, source: Source, packing: Packing) -> DataFrame:
             if not found:
                 return no_blobs(spark, 1)
             return spark.createDataFrame(pa.Table.from_batches(found))
-        case InFrame(frame=frame, take=take):
-            return numbered(frame).mapInArrow(functools.partial(_pack, packing, take), BLOBS)
+        case InFrame(frame=frame):
+            assert frame is not None
+            bare = replace(source, frame=None)  # a frame is nothing that tasks can have
+            return numbered(frame).mapInArrow(functools.partial(_pack, packing, bare), BLOBS)
         case InBlobs():
             return source.own.mapInArrow(functools.partial(_repack, packing), BLOBS)
 
 
 def _pack(
-    packing: Packing,
-    take: Callable[[pa.Table], pa.Table] | None,
-    batches: Iterable[pa.RecordBatch],
+    packing: Packing, source: InFrame, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     try:
-        tables = (_taken(pa.Table.from_batches([b]), take, packing.columns) for b in batches)
+        tables = (taken(source, pa.Table.from_batches([b]), packing.columns) for b in batches)
         yield from packing.blobs(tables)
     except WhenceError as error:
         yield mistake(0, error)

@@ -1,0 +1,136 @@
+"""The relations after an evaluation on Spark: as frames, and as tables at the driver."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from whence.engine.spark.frames import (
+    Columns,
+    as_spark,
+    batches_of,
+    numbered,
+    ordered,
+    shown,
+    spark_schema,
+)
+from whence.engine.spark.model import SparkPlan
+from whence.engine.spark.shuffle import from_ipc
+from whence.engine.spark.sources import InBlobs, InFrame, Source, gathered, taken
+from whence.engine.spark.stats import SparkStats
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame, SparkSession
+
+Change: TypeAlias = Callable[[pa.Table], pa.Table]
+
+
+class SparkEvaluation:
+    """The relations of one evaluation; what they take in Spark's memory goes with `close`."""
+
+    def __init__(
+        self, spark: SparkSession, columns: Mapping[str, Columns], stats: SparkStats
+    ) -> None:
+        self.spark = spark
+        self.plan = SparkPlan(())
+        """How the program was cut into groups."""
+        self.stats = stats
+        self.selected: frozenset[str] = frozenset()
+        self.columns = columns
+        self.results: dict[str, Source] = {}
+        """The relations that groups have written."""
+        self.given: dict[str, list[Source]] = {}
+        """Inputs and stated facts; some may be there twice."""
+        self.persisted: list[DataFrame] = []
+        self.broadcasts: list[Broadcast[bytes]] = []
+
+    def __enter__(self) -> SparkEvaluation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the relations take; frames that were handed out are of no use any more."""
+        for frame in self.persisted:
+            frame.unpersist()
+        for broadcast in self.broadcasts:
+            broadcast.destroy()
+        self.persisted, self.broadcasts = [], []
+
+    def sources(self, relation: str) -> Sequence[Source]:
+        """Return where the tuples of a relation are."""
+        found = self.results.get(relation)
+        return self.given.get(relation, []) if found is None else [found]
+
+    def size(self, relation: str) -> int:
+        """Return the number of tuples."""
+        found = self.results.get(relation)
+        return self._normal(relation).num_rows if found is None else found.rows
+
+    def table(self, relation: str, *, ordered: bool = False) -> pa.Table:
+        """Return the tuples as a table at the driver."""
+        columns = self.columns[relation]
+        found = shown(self._normal(relation), columns)
+        return _ordered(found, columns) if ordered else found
+
+    def _normal(self, relation: str) -> pa.Table:
+        found = gathered(self.sources(relation), self.columns[relation])
+        return found if relation in self.results else distinct(found)
+
+    def frame(
+        self, relation: str, *, change: Change | None = None, schema: str | None = None
+    ) -> DataFrame:
+        """Return the tuples as a Spark frame.
+
+        `change` makes of each table of tuples another one, which has the `schema`.
+        """
+        columns = self.columns[relation]
+        schema = schema or spark_schema(columns)
+        outward = functools.partial(_outward, columns, change)
+        sources = self.sources(relation)
+        if len(sources) == 1:
+            match sources[0]:
+                case InBlobs() as found:
+                    return found.own.mapInArrow(functools.partial(_unpacked, outward), schema)
+                case InFrame(frame=frame) as found:
+                    assert frame is not None
+                    bare = replace(found, frame=None)
+                    changed = functools.partial(_changed, columns, bare, outward)
+                    made = numbered(frame).mapInArrow(changed, schema)
+                    return made if relation in self.results else made.distinct()
+        table = outward(self._normal(relation))
+        return self.spark.createDataFrame(table, schema)
+
+
+_ordered = ordered
+
+
+def distinct(table: pa.Table) -> pa.Table:
+    """Return each row of a normal table once."""
+    if not table.num_columns:
+        return table.slice(0, 1)
+    return table.group_by(table.column_names, use_threads=False).aggregate([]).cast(table.schema)
+
+
+def _outward(columns: Columns, change: Change | None, table: pa.Table) -> pa.Table:
+    found = shown(table, columns)
+    return as_spark(found if change is None else change(found))
+
+
+def _unpacked(outward: Change, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for payload in batch.column(0):
+            yield from batches_of(outward(from_ipc(payload.as_buffer())))
+
+
+def _changed(
+    columns: Columns, source: InFrame, outward: Change, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield from batches_of(outward(taken(source, pa.Table.from_batches([batch]), columns)))
