@@ -15,7 +15,7 @@ import pyarrow as pa
 from whence.analysis.kinds import relation_kinds
 from whence.engine.base import Limits
 from whence.engine.spark.model import EVERYWHERE, Copy, Placement
-from whence.engine.spark.shuffle import share, shares
+from whence.engine.spark.shuffle import empty_table, share, shares
 from whence.facts.directives import concat_facts
 from whence.functor.user import UserFunctors
 from whence.syntax.nodes import Kind
@@ -32,6 +32,8 @@ class _Held:
 
     part: Part
     reads: frozenset[str]
+    given: frozenset[str]
+    """Those of them that come from outside the group; some may have rules as well."""
     wanted: frozenset[str]
     """The copies whose changes somebody waits for."""
     view: LiveView | SharedPart | None = None
@@ -75,8 +77,9 @@ class Partition:
         wanted = {copy.name for copy in group.writes if copy.relation in relations}
         for part in reversed(group.parts):
             declared = frozenset(d.name for d in part.program.relations)
-            reads = declared - {*part.derives} - {*part.external}
-            found.insert(0, _Held(part, reads, frozenset(wanted & declared)))
+            given = declared & {copy.name for copy in group.reads}
+            reads = (declared - {*part.derives} - {*part.external}) | given
+            found.insert(0, _Held(part, reads, given, frozenset(wanted & declared)))
             wanted |= reads
         return found
 
@@ -88,9 +91,10 @@ class Partition:
         moved: Moved = {}
         placed: dict[str, Placement] = {}
         for group, parts in zip(self._groups, self._held, strict=True):
-            changes = self._fed(group, batch, moved, placed, post)
+            fed = self._fed(group, batch, moved, placed, post)
+            changes: Moved = {}
             for held in parts:
-                changes |= self._part(held, changes, post)
+                changes |= self._part(held, {**changes, **fed}, post)
             for copy in group.writes:
                 placed[copy.relation] = copy.placement
                 if copy.name in changes:
@@ -180,6 +184,7 @@ class Partition:
         if held.view is None:
             held.view = SharedPart(
                 held.part,
+                held.given,
                 task=self.task,
                 tasks=self.tasks,
                 threads=settings.threads,
@@ -192,7 +197,8 @@ class Partition:
     def _begun(self, held: _Held, batch: Batch) -> Moved:
         """Make a view of its first facts; all that it holds has come."""
         settings = self._settings
-        given = {name: u.inserted for name, u in batch.items() if u.inserted is not None}
+        given = {name: empty_table(self._kinds[name]) for name in held.given}
+        given |= {name: u.inserted for name, u in batch.items() if u.inserted is not None}
         view = held.view = LiveView(
             held.part.program,
             given,

@@ -11,7 +11,7 @@ what is new is derived, until none has anything to tell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,7 @@ class SharedPart:
     def __init__(
         self,
         part: Part,
+        given: Collection[str],
         *,
         task: int,
         tasks: int,
@@ -65,7 +66,7 @@ class SharedPart:
         self.work = StratumWork(0, tuple(sorted(part.own)), "ranked")
         self._guard = Guard(limits)
         self._external = frozenset(part.external)
-        self._maintained = maintained(part.program, part.external, unsearched=None)
+        self._maintained = maintained(part.program, (*part.external, *given), unsearched=None)
         self._build(threads, functors or UserFunctors())
         self._first = True
         self._unsettled: dict[str, Delta] = {}

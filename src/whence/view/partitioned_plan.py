@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from whence.analysis.dependencies import dependencies
+from whence.analysis.kinds import relation_kinds
 from whence.analysis.strata import components
 from whence.engine.spark.model import (
     ALONE,
@@ -23,11 +26,14 @@ from whence.engine.spark.model import (
     SparkPlan,
     Strategy,
 )
+from whence.facts.schema import Column, arrow_schema, truths
 from whence.plan.build import build_plan
 from whence.syntax.nodes import (
     Atom,
     Attribute,
+    Constant,
     Counter,
+    Kind,
     Negation,
     Program,
     Rule,
@@ -37,6 +43,7 @@ from whence.syntax.nodes import (
 )
 from whence.view.program import maintained, why_recomputed
 from whence.view.reading import reads
+from whence.view.renaming import renamed
 
 _SUPPORT = "@support:"
 _STATED = "@stated:"
@@ -85,7 +92,8 @@ def kept(
     plan: SparkPlan, tasks: int, declared: Program, outputs: Collection[str]
 ) -> tuple[Kept, ...]:
     """Return how so many tasks keep the groups current, and outputs that have no rules."""
-    groups = [_once(_kept(group, tasks), outputs) for group in plan.groups]
+    wanted = {*outputs, *(copy.relation for group in plan.groups for copy in group.reads)}
+    groups = [_once(_kept(_seen(group), tasks), wanted) for group in plan.groups]
     written = {copy.relation for group in plan.groups for copy in group.writes}
     for name in outputs:
         if name not in written:
@@ -106,11 +114,36 @@ def _home(arity: int) -> Placement:
     return By(0) if arity else ALONE
 
 
-def _once(group: Kept, outputs: Collection[str]) -> Kept:
-    """Give a home to outputs of which several tasks may have the same tuples."""
+def stated(plan: SparkPlan, declared: Program) -> dict[str, pa.Table]:
+    """Return the facts that a plan states, as tables of its relations."""
+    found: dict[str, list[Atom]] = {}
+    for fact in plan.facts:
+        found.setdefault(fact.relation, []).append(fact)
+    kinds = {}
+    for group in plan.groups:
+        known = relation_kinds(group.program)
+        kinds |= {copy.relation: known[copy.name] for copy in group.reads}
+    kinds |= relation_kinds(declared)
+    return {name: _table(kinds[name], facts) for name, facts in found.items()}
+
+
+def _table(kinds: tuple[Kind, ...], facts: list[Atom]) -> pa.Table:
+    if not kinds:
+        return truths(1)
+    columns = tuple(Column(str(i), kind) for i, kind in enumerate(kinds))
+    values = zip(*(fact.args for fact in facts), strict=True)
+    arrays = [
+        pa.array([term.value if isinstance(term, Constant) else "nil" for term in terms], f.type)
+        for terms, f in zip(values, arrow_schema(columns), strict=True)
+    ]
+    return pa.table(arrays, names=[column.name for column in columns])
+
+
+def _once(group: Kept, wanted: Collection[str]) -> Kept:
+    """Give a home to relations of which several tasks may have the same tuples."""
     parts, writes = list(group.parts), []
     for copy in group.writes:
-        if copy.placement is not SOMEWHERE or copy.relation not in outputs:
+        if copy.placement is not SOMEWHERE or copy.relation not in wanted:
             writes.append(copy)
             continue
         program = next(p.program for p in group.parts if copy.name in p.derives)
@@ -138,6 +171,33 @@ def speaks(groups: Iterable[Kept]) -> bool:
             return True
         written.update({copy.relation: copy for copy in group.writes})
     return False
+
+
+def _seen(group: Group) -> Group:
+    """Return a group whose relations all have names that a view tells the changes of."""
+    names = {d.name: f"~{d.name}" for d in group.program.relations if d.name.startswith("@")}
+    if not names:
+        return group
+
+    def named(copy: Copy) -> Copy:
+        return replace(copy, name=names.get(copy.name, copy.name))
+
+    ships = tuple(
+        replace(
+            ship,
+            outbox=names.get(ship.outbox, ship.outbox),
+            home=named(ship.home),
+            copies=tuple(map(named, ship.copies)),
+        )
+        for ship in group.ships
+    )
+    return replace(
+        group,
+        program=renamed(group.program, names),
+        reads=tuple(map(named, group.reads)),
+        writes=tuple(map(named, group.writes)),
+        ships=ships,
+    )
 
 
 def _kept(group: Group, tasks: int) -> Kept:
