@@ -128,7 +128,7 @@ class _Choosing:
 
     def _more(self, site: Site, had: Copies) -> float:
         """Return what a site costs beside what is had."""
-        new = {copy for copy in site.demands() if had[copy] <= 0}
+        new = dict.fromkeys(copy for copy in site.demands() if had[copy] <= 0)
         return sum(self._copy(*copy) for copy in new) + self._unease(site, had)
 
     def _unease(self, site: Site, had: Copies) -> float:
@@ -141,5 +141,5 @@ class _Choosing:
         return cost + (0.0 if landing else _NOT_AT_HOME)
 
     def _cost(self, sites: Sequence[Site], copies: Copies) -> float:
-        had = {copy for copy, count in copies.items() if count > 0}
+        had = [copy for copy, count in copies.items() if count > 0]
         return sum(self._copy(*copy) for copy in had) + sum(self._unease(s, copies) for s in sites)

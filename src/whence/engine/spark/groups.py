@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from whence.diagnostics import Diagnostic, UsageError
 from whence.engine.spark.known import BROADCAST_BYTES, Known, know
-from whence.engine.spark.located import locate
-from whence.engine.spark.model import (
-    ALONE,
-    Copy,
-    Group,
-    SparkPlan,
-    Strategy,
-)
+from whence.engine.spark.located import keep, locate
+from whence.engine.spark.model import Group, SparkPlan, Strategy
 from whence.engine.spark.placement import place
+from whence.engine.spark.rounds.supported import why_not as why_not_by_rounds
 from whence.engine.spark.sites import Draft
-from whence.engine.spark.together import kept_together
-from whence.engine.spark.why import why_apart, why_exchanged
+from whence.engine.spark.together import kept_together, why_unshipped
+from whence.engine.spark.why import why_apart, why_exchanged, why_not_apart
 from whence.plan.build import build_plan
 from whence.plan.nodes import Plan, Stratum
-from whence.syntax.nodes import Atom, Program
+from whence.syntax.nodes import Atom, Rule, Subsumption
 
 
 def cut(
@@ -32,15 +28,17 @@ def cut(
     inputs: Collection[str],
     asked: Collection[str] | None = None,
     broadcast: int = BROADCAST_BYTES,
+    memory: int | None = None,
 ) -> SparkPlan:
     """Return the groups that evaluate a plan with this many tasks, in the order they run.
 
     `sizes` are numbers of tuples, where they are known; `inputs` the relations that are given
     facts; `asked` those whose tuples somebody reads, None when that may be any. What has more
-    than `broadcast` bytes is not sent to every task if there is another way.
+    than `broadcast` bytes is not sent to every task if there is another way; what has more than
+    `memory` bytes does not fit into the tasks at all and is evaluated in rounds.
     """
     known = know(plan, inputs=inputs, sizes=sizes, tasks=tasks, broadcast=broadcast)
-    return _Cutting(known, asked).run(forced)
+    return _Cutting(known, asked, memory, forced).run()
 
 
 def task_plan(group: Group) -> Plan:
@@ -51,25 +49,33 @@ def task_plan(group: Group) -> Plan:
 
 @dataclass(slots=True)
 class _Part:
-    """Strata that go into one group."""
+    """Strata that go into one group; without a draft, their rules stay as they are."""
 
     strategy: Strategy
     strata: list[Stratum]
-    draft: Draft | None
-    why: str = ""
+    why: str
+    draft: Draft | None = None
 
 
 @dataclass(slots=True)
 class _Cutting:
     known: Known
     asked: Collection[str] | None
+    memory: int | None
+    forced: Strategy | None
     parts: list[_Part] = field(default_factory=list)
 
-    def run(self, forced: Strategy | None) -> SparkPlan:
+    def run(self) -> SparkPlan:
         todo = [s for s in self.known.plan.strata if self.known.is_defined(s)]
-        reasons = kept_together(self.known)
-        while todo:
-            todo = todo[self._take(todo, reasons) :]
+        match self.forced:
+            case Strategy.ALONE | Strategy.ROUNDS:
+                if todo:
+                    self.parts.append(_Part(self.forced, todo, "asked for"))
+            case _:
+                reasons = kept_together(self.known)
+                while todo:
+                    todo = todo[self._take(todo, reasons) :]
+        self._refuse()
         facts = {fact: None for s in self.known.plan.strata for fact in s.facts}
         groups: list[Group] = []
         for part in self.parts:
@@ -78,72 +84,144 @@ class _Cutting:
             facts.update(dict.fromkeys(stated))
         return SparkPlan(tuple(groups), tuple(facts))
 
+    # ── parts ──
+
     def _take(self, todo: Sequence[Stratum], reasons: Mapping[int, str]) -> int:
         """Take the next part from what is to do, and return how many strata it has."""
-        alone = [s.number in reasons for s in todo]
-        if alone[0]:
-            count = alone.index(False) if False in alone else len(todo)
-            strata = list(todo[:count])
-            self.parts.append(_Part(Strategy.ALONE, strata, None, reasons[strata[0].number]))
-            return count
-        end = alone.index(True) if True in alone else len(todo)
-        count = self._apart(todo, end)
-        if count:
-            strata = list(todo[:count])
-            draft = place(self.known, strata, self._outputs(strata), ships=False)
-            assert draft is not None
-            why = why_apart(self.known, strata, draft)
-            self.parts.append(_Part(Strategy.DECOMPOSED, strata, draft, why))
-            return count
-        strata = list(todo[:1])
-        draft = place(self.known, strata, self._outputs(strata), ships=True)
-        if draft is None:
-            self.parts.append(_Part(Strategy.ALONE, strata, None, "its rules fit no placement"))
-        else:
-            why = why_exchanged(self.known, strata, draft)
-            self.parts.append(_Part(Strategy.GANG, strata, draft, why))
-        return 1
+        free = _leading(todo, lambda s: s.number not in reasons)
+        if not free:
+            count = _leading(todo, lambda s: s.number in reasons)
+            return self._alone(todo, count, reasons[todo[0].number])
+        if self.memory is not None and self._is_too_much(todo[:free]):
+            count = _leading(todo[:free], lambda s: why_not_by_rounds(self.known.plan, s) is None)
+            if count:
+                why = f"what is given has more than the {self.memory:,} bytes that tasks may hold"
+                self.parts.append(_Part(Strategy.ROUNDS, list(todo[:count]), why))
+                return count
+        if self.forced is not Strategy.GANG:
+            count = self._most(todo[:free], ships=False)
+            if count:
+                return self._apart(todo[:count])
+        return self._exchanged(todo, free)
 
-    def _apart(self, todo: Sequence[Stratum], end: int) -> int:
-        """Return how many strata can be derived together without shipping."""
+    def _apart(self, strata: Sequence[Stratum]) -> int:
+        draft = self._place(strata, ships=False)
+        assert draft is not None
+        why = why_apart(self.known, strata, draft)
+        self.parts.append(_Part(Strategy.DECOMPOSED, list(strata), why, draft))
+        return len(strata)
 
-        def fits(count: int) -> bool:
-            strata = todo[:count]
-            return place(self.known, strata, self._outputs(strata), ships=False) is not None
+    def _exchanged(self, todo: Sequence[Stratum], free: int) -> int:
+        """Take strata whose tuples are shipped, and those around them that may as well be there."""
+        why = why_unshipped(self.known, todo[0])
+        count = 0
+        if why is None:
+            whole = self.forced is Strategy.GANG
+            end = _leading(todo[:free], lambda s: whole or self._goes_along(s, first=todo[0]))
+            count = self._most(todo[:end], ships=True)
+        if not count:
+            return self._alone(todo, 1, why or "no task would have all that its rules read")
+        strata = list(todo[:count])
+        if self.parts and self.parts[-1].strategy is Strategy.DECOMPOSED:
+            before = self.parts[-1].strata
+            if not any(s.recursive for s in before) and self._place(before + strata, ships=True):
+                self.parts.pop()
+                strata = before + strata
+        draft = self._place(strata, ships=True)
+        assert draft is not None
+        said = why_exchanged(self.known, strata, draft)
+        self.parts.append(_Part(Strategy.GANG, strata, said, draft))
+        return count
 
-        if fits(end):
-            return end
-        low, high = 0, end  # fits(low) holds, fits(high) does not
+    def _goes_along(self, stratum: Stratum, first: Stratum) -> bool:
+        """Say whether a stratum is evaluated by those who ship anyway: not if it falls apart."""
+        if stratum is first:
+            return True
+        if why_unshipped(self.known, stratum) is not None:
+            return False
+        return not stratum.recursive or self._place([stratum], ships=False) is None
+
+    def _alone(self, todo: Sequence[Stratum], count: int, why: str) -> int:
+        """Take strata for one task, and as many more as what they follow depends on."""
+        while count < len(todo) and not self._selects(
+            _Part(Strategy.ALONE, list(todo[:count]), why)
+        ):
+            count += 1
+        self.parts.append(_Part(Strategy.ALONE, list(todo[:count]), why))
+        return count
+
+    def _most(self, strata: Sequence[Stratum], *, ships: bool) -> int:
+        """Return how many strata, from the first on, can be derived together."""
+        if self._place(strata, ships=ships) is not None:
+            return len(strata)
+        low, high = 0, len(strata)  # `low` can, `high` cannot
         while high - low > 1:
             middle = (low + high) // 2
-            if fits(middle):
+            if self._place(strata[:middle], ships=ships) is not None:
                 low = middle
             else:
                 high = middle
         return low
 
+    def _place(self, strata: Sequence[Stratum], *, ships: bool) -> Draft | None:
+        draft = place(self.known, strata, self._outputs(strata), ships=ships)
+        if draft is None:
+            return None
+        part = _Part(Strategy.DECOMPOSED, list(strata), "", draft)
+        return draft if self._selects(part) else None
+
+    def _selects(self, part: _Part) -> bool:
+        """Say whether a recursion that would grow for ever still follows only what is best."""
+        growing = {
+            name: found
+            for s in part.strata
+            if s.growths
+            for name, found in s.selections
+            if any(g.relation == name for g in s.growths)
+        }
+        if not growing:
+            return True
+        group, _ = self._group(0, part)
+        found = {name: s for stratum in task_plan(group).strata for name, s in stratum.selections}
+        located = part.draft.local if part.draft is not None else {}
+        names = {n: {f"{n}@{p}" for m, p in located if m == n} or {n} for n in growing}
+        return all(name in found for n in growing for name in names[n])
+
+    def _is_too_much(self, strata: Sequence[Stratum]) -> bool:
+        names = {name for s in strata for name in s.relations}
+        read = {r.relation for n in names for s in self.known.statements(n) for r in s.readings}
+        given = (read | names) & self.known.given
+        return sum(map(self.known.bytes, given)) > (self.memory or 0)
+
     def _outputs(self, strata: Sequence[Stratum]) -> set[str]:
         """Return the relations of the strata that are read elsewhere."""
         numbers = {s.number for s in strata}
-        names = {name for s in strata for name in s.relations}
-        found = {n for n in names if self._is_asked(n)}
-        for stratum in self.known.plan.strata:
-            if stratum.number in numbers:
-                continue
-            for name in stratum.relations:
-                statements = [
-                    *self.known.rules.get(name, ()),
-                    *(s for _, s in self.known.subsumptions.get(name, ())),
-                ]
-                found |= names & {r.relation for s in statements for r in s.readings}
-        return found
+        return {
+            name
+            for s in strata
+            for name in s.relations
+            if self._is_asked(name) or not self.known.readers.get(name, frozenset()) <= numbers
+        }
 
     def _is_asked(self, name: str) -> bool:
         return not name.startswith("@") if self.asked is None else name in self.asked
 
+    # ── groups ──
+
     def _group(self, number: int, part: _Part) -> tuple[Group, tuple[Atom, ...]]:
+        everything = self.asked is None
         if part.draft is None:
-            return self._whole(number, part), ()
+            outputs = self._outputs(part.strata)
+            group = keep(
+                self.known,
+                part.strata,
+                outputs,
+                number=number,
+                strategy=part.strategy,
+                why=part.why,
+                everything=everything,
+            )
+            return group, ()
         return locate(
             self.known,
             part.draft,
@@ -151,37 +229,38 @@ class _Cutting:
             number=number,
             strategy=part.strategy,
             why=part.why,
-            everything=self.asked is None,
+            everything=everything,
         )
 
-    def _whole(self, number: int, part: _Part) -> Group:
-        """Return a group that has the rules as they are, over the relations themselves."""
-        known, whole = self.known, self.known.program
-        own = [name for s in part.strata for name in s.relations]
-        rules = tuple(rule for s in part.strata for rule in s.rules)
-        subsumptions = tuple(one for s in part.strata for one in s.subsumptions)
-        used = dict.fromkeys(own)
-        for name in own:
-            for statement in known.rules.get(name, ()):
-                used.update((r.relation, None) for r in statement.readings)
-            for _, statement in known.subsumptions.get(name, ()):
-                used.update((r.relation, None) for r in statement.readings)
-        program = Program(
-            whole.types,
-            whole.functors,
-            tuple(known.decls[name] for name in used),
-            rules,
-            subsumptions,
-            tuple(d for d in whole.directives if d.action == "limitsize" and d.relation in own),
-            whole.pragmas,
-        )
-        reads = tuple(
-            Copy(name, name, ALONE) for name in used if name not in own or name in known.given
-        )
-        outputs = self._outputs(part.strata)
-        writes = tuple(Copy(name, name, ALONE) for name in own if name in outputs)
-        asked = None if self.asked is None else tuple(copy.name for copy in writes)
-        strata = tuple(s.number for s in part.strata)
-        return Group(
-            number, part.strategy, strata, program, reads, writes, why=part.why, asked=asked
-        )
+    def _refuse(self) -> None:
+        """Refuse a strategy that was asked for and that some stratum does not allow."""
+        found: list[Diagnostic] = []
+        for part in self.parts:
+            if self.forced is Strategy.ROUNDS:
+                reasons = [(s, why_not_by_rounds(self.known.plan, s)) for s in part.strata]
+            elif self.forced in (None, part.strategy):
+                continue
+            elif self.forced is Strategy.DECOMPOSED and part.strategy is Strategy.GANG:
+                reasons = [(part.strata[0], why_not_apart(self.known, part.strata))]
+            else:
+                reasons = [(part.strata[0], part.why)]
+            found.extend(_refusal(self.forced, s, why) for s, why in reasons if why is not None)
+        if found:
+            raise UsageError(*found)
+
+
+def _leading(strata: Sequence[Stratum], test: Callable[[Stratum], bool]) -> int:
+    """Return how many strata, from the first on, pass the test."""
+    return next((i for i, stratum in enumerate(strata) if not test(stratum)), len(strata))
+
+
+def _refusal(forced: Strategy | None, stratum: Stratum, why: str) -> Diagnostic:
+    assert forced is not None
+    written: list[Rule | Subsumption] = [*stratum.rules, *stratum.subsumptions]
+    return Diagnostic(
+        "W1000",
+        f"`{stratum.relations[0]}` cannot be evaluated by the strategy `{forced.value}`",
+        written[0].span,
+        why,
+        hint="leave the strategy out, so that each part of the program gets one that suits it",
+    )

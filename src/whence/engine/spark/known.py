@@ -27,6 +27,8 @@ class Known:
     kinds: Mapping[str, tuple[Kind, ...]]
     given: frozenset[str]
     """The relations that have facts, from inputs or stated, whether they have rules or not."""
+    readers: Mapping[str, frozenset[int]]
+    """The numbers of the strata that read a relation."""
     sizes: Mapping[str, int]
     broadcast: int
 
@@ -40,6 +42,11 @@ class Known:
     def is_defined(self, stratum: Stratum) -> bool:
         """Say whether there is anything to be done for a stratum."""
         return bool(stratum.rules or stratum.subsumptions)
+
+    def statements(self, relation: str) -> tuple[Statement, ...]:
+        """Return the rules and subsumptions of a relation."""
+        subsumed = tuple(s for _, s in self.subsumptions.get(relation, ()))
+        return self.rules.get(relation, ()) + subsumed
 
     def bytes(self, relation: str) -> int:
         """Return about how much the relation is, as far as that is known."""
@@ -79,18 +86,26 @@ def know(
         for rule in stratum.rules:
             rules.setdefault(rule.head.relation, []).append(read_rule(rule))
         for one in stratum.subsumptions:
-            found = subsumptions.setdefault(one.dominated.relation, [])
-            found.append((one, read_subsumption(one)))
+            pair = (one, read_subsumption(one))
+            subsumptions.setdefault(one.dominated.relation, []).append(pair)
+    readers: dict[str, set[int]] = {}
+    for stratum in plan.strata:
+        for name in stratum.relations:
+            pairs = subsumptions.get(name, ())
+            for statement in (*rules.get(name, ()), *(s for _, s in pairs)):
+                for reading in statement.readings:
+                    readers.setdefault(reading.relation, set()).add(stratum.number)
     decls = {decl.name: decl for decl in program.relations}
     given.update(name for name in decls if name not in rules)
     return Known(
         plan,
         tasks,
         {name: tuple(found) for name, found in rules.items()},
-        {name: tuple(pairs) for name, pairs in subsumptions.items()},
+        {name: tuple(found) for name, found in subsumptions.items()},
         decls,
         relation_kinds(program),
         frozenset(given) & decls.keys(),
+        {name: frozenset(numbers) for name, numbers in readers.items()},
         dict(sizes or {}),
         broadcast,
     )

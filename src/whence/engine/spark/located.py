@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from whence.engine.spark.known import Known
@@ -178,3 +178,43 @@ def locate(
         None if everything else tuple(copy.name for copy in writes),
     )
     return group, tuple(found.facts)
+
+
+def keep(
+    known: Known,
+    strata: Sequence[Stratum],
+    outputs: Collection[str],
+    *,
+    number: int,
+    strategy: Strategy,
+    why: str,
+    everything: bool,
+) -> Group:
+    """Return a group that has its rules as they are, over the relations themselves."""
+    whole = known.program
+    own = [name for s in strata for name in s.relations]
+    used = dict.fromkeys(own)
+    for name in own:
+        for statement in known.statements(name):
+            used.update((r.relation, None) for r in statement.readings)
+    program = Program(
+        whole.types,
+        whole.functors,
+        tuple(known.decls[name] for name in used),
+        tuple(rule for s in strata for rule in s.rules),
+        tuple(one for s in strata for one in s.subsumptions),
+        tuple(d for d in whole.directives if d.action == "limitsize" and d.relation in own),
+        whole.pragmas,
+    )
+    read = [name for name in used if name not in own or name in known.given]
+    written = [name for name in own if name in outputs]
+    return Group(
+        number,
+        strategy,
+        tuple(s.number for s in strata),
+        program,
+        tuple(Copy(name, name, ALONE) for name in read),
+        tuple(Copy(name, name, ALONE) for name in written),
+        why=why,
+        asked=None if everything else tuple(written),
+    )

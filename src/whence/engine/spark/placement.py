@@ -14,6 +14,7 @@ from whence.engine.spark.known import Known
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, Placement
 from whence.engine.spark.reading import Anchor, Reading, Statement
 from whence.engine.spark.sites import Draft, Shipment, Site, site_at
+from whence.engine.spark.together import why_unshipped
 from whence.plan.nodes import Stratum
 from whence.syntax.nodes import Nil, Variable
 
@@ -297,6 +298,8 @@ class _Placing:
 
     def _ship(self, stratum: Stratum, outputs: Collection[str]) -> bool:
         """Derive relations anywhere, and ship them where they are wanted."""
+        if why_unshipped(self.known, stratum) is not None:
+            return False
         own = [n for n in stratum.relations if self._is_alive(n, stratum, outputs)]
         rules = [rule for name in own for rule in self.known.rules.get(name, ())]
         sites = choose_sites(self.known, rules, set(self.inside), set(own), self.wanted)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from whence.analysis.kinds import Kinds
+from whence.engine.spark.improving import why_unordered
 from whence.engine.spark.known import Known
+from whence.plan.bodies import known_name
 from whence.plan.nodes import Stratum
 from whence.rewrite.terms import term_kind
 from whence.syntax.nodes import (
@@ -49,6 +51,14 @@ def kept_together(known: Known) -> dict[int, str]:
         for stratum in known.plan.strata[first : last + 1]:
             found.setdefault(stratum.number, numbered.get(stratum.number, why))
     return found
+
+
+def why_unshipped(known: Known, stratum: Stratum) -> str | None:
+    """Return why tuples of a stratum must not go from task to task, if they must not."""
+    for growth in stratum.growths:
+        name = known_name(growth.relation)
+        return f"`{name}` may grow for ever, which one evaluation notices and several do not"
+    return why_unordered(known, stratum)
 
 
 def _numbers(stratum: Stratum, stateful: set[str], kinds: Kinds) -> str | None:

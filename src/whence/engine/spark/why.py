@@ -43,6 +43,27 @@ def why_exchanged(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
     return "rules derive tuples at other tasks than read them: " + listed(shipped)
 
 
+def why_not_apart(known: Known, strata: Sequence[Stratum]) -> str:
+    """Say why a group cannot do without shipping."""
+    recursive = [f"`{known_name(n)}`" for s in strata if s.recursive for n in s.relations]
+    large = [
+        f"`{known_name(name)}`"
+        for name in dict.fromkeys(
+            r.relation
+            for s in strata
+            for n in s.relations
+            for statement in known.statements(n)
+            for r in statement.readings
+        )
+        if not known.fits(name)
+    ]
+    if large:
+        return f"{listed(large)} would have to be at every task, and is too much for that"
+    if recursive:
+        return f"no column is carried through the recursion of {listed(recursive)}"
+    return "no task would have all that its rules read"
+
+
 def placed(known: Known, name: str, places: Iterable[Placement]) -> str:
     """Say where a relation is.
 
