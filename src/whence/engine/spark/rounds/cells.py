@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from whence.analysis.kinds import record_fields, relation_kinds, type_kinds
@@ -22,6 +23,7 @@ UNIT: Final = "unit"
 """The column of a frame that would have none."""
 
 SIGN: Final = -(1 << 63)
+_WRAP: Final = Decimal(1 << 64)
 
 TYPES: Final[Mapping[Kind, str]] = {
     Kind.NUMBER: "bigint",
@@ -122,7 +124,7 @@ def _entering(column: Column, kind: Kind) -> Column:
     match kind:
         case Kind.UNSIGNED:
             whole = column.cast("decimal(20,0)")
-            wrapped = whole - F.when(whole > (1 << 63) - 1, F.lit(1 << 64)).otherwise(F.lit(0))
+            wrapped = whole - F.when(whole > (1 << 63) - 1, F.lit(_WRAP)).otherwise(F.lit(0))
             found = wrapped.cast("bigint")
         case Kind.FLOAT:
             found = canonical(column.cast("double"))
@@ -151,7 +153,7 @@ def _leaving(column: Column, kind: Kind) -> Column:
     if kind is not Kind.UNSIGNED:
         return column
     whole = column.cast("decimal(20,0)")
-    return (whole + F.when(column < 0, F.lit(1 << 64)).otherwise(F.lit(0))).cast("decimal(20,0)")
+    return (whole + F.when(column < 0, F.lit(_WRAP)).otherwise(F.lit(0))).cast("decimal(20,0)")
 
 
 def canonical(column: Column) -> Column:

@@ -130,7 +130,7 @@ def column_function(computation: Computation) -> Callable[..., Column]:
     Spark must neither move it below what narrows the bindings, where it may have no value, nor
     compute it twice: so it is said not to be deterministic.
     """
-    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+    from pyspark.sql.pandas.functions import arrow_udf
 
     def compute(*columns: pa.Array) -> pa.Array:
         try:
@@ -139,7 +139,7 @@ def column_function(computation: Computation) -> Callable[..., Column]:
             kept = base64.b64encode(pickle.dumps((type(error), error.diagnostics))).decode()
             raise RuntimeError(f"{_MARK}{kept};") from None
 
-    made = arrow_udf(compute, _spark_type(computation), ArrowUDFType.SCALAR)
+    made = arrow_udf(compute, _spark_type(computation))
     return made.asNondeterministic()
 
 

@@ -369,6 +369,7 @@ class _Rounds:
             self._check()
         for name in names:
             self._rounds[name] = number
+            self._stored[name].settle()
         self._moving = frozenset()
 
     def _derived(self, plan: StratumPlan, homes: Mapping[str, Home]) -> dict[str, DataFrame]:

@@ -143,6 +143,13 @@ class Stored:
             case _:
                 return self.merging.whole(self.layers)
 
+    def settle(self) -> None:
+        """Say that no more rows come."""
+        self.new = 0
+        if isinstance(self.merging, AsBest) and len(self.layers) > 1:
+            self.layers = [self.keep(self.merging.whole(self.layers))]
+            self.rows = None  # the layers had rows that were not the best for long
+
     def fresh(self, derived: DataFrame, hint: str) -> DataFrame:
         """Return what is new among what was derived."""
         known = reduce(lambda a, b: a.union(b), self.layers) if self.layers else None
