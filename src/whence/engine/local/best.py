@@ -12,7 +12,7 @@ from whence.engine.local.buffers import advise_huge, grown, reserve
 from whence.engine.local.changes import Buffers
 from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
-from whence.engine.local.kernels.repair import repair
+from whence.engine.local.kernels.repair import repair, stirred
 from whence.engine.local.kernels.search import SAMPLE, WAYS
 from whence.engine.local.searches import Numbers, Searches, Unsuited
 from whence.plan.nodes import Combine, Keyed, Search
@@ -130,11 +130,30 @@ class Best(Searches):
         near = np.empty(1 << m.bit_length(), dtype=np.int32)
         return mark, flag, old, touched, near, far, sample
 
-    def repair(self, at: int, end: int, new: Ints, gone: Ints, scratch: Any, out: Buffers) -> int:
+    def stirred(self, new: Ints, gone: Ints, found: Ints) -> int:
+        return stirred(
+            self.pivots.size,
+            self.value,
+            self.parent,
+            self.src,
+            self.dst,
+            self.weight,
+            gone,
+            new,
+            self.changed,
+            WAYS[self.search.combine],
+            self._keyed.greatest,
+            found,
+        )
+
+    def repair(
+        self, order: Ints, at: int, new: Ints, gone: Ints, scratch: Any, out: Buffers
+    ) -> int:
         search, (mark, flag, old, touched, near, far, sample) = self.search, scratch
         at, out.nc, out.nw = repair(
+            order,
             at,
-            end,
+            order.shape[0],
             self.value,
             self.parent,
             self.out,

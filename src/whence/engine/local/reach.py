@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.engine.local.changes import Buffers
 from whence.engine.local.kernels.hashing import Ints
-from whence.engine.local.kernels.reach import repair_reach
+from whence.engine.local.kernels.reach import repair_reach, stirred_reach
 from whence.engine.local.searches import Searches
 
 
@@ -22,11 +22,18 @@ class Reach(Searches):
         marks = np.zeros(m, dtype=np.uint8)
         return (marks, *(np.empty(m, dtype=np.int32) for _ in range(2)))
 
-    def repair(self, at: int, end: int, new: Ints, gone: Ints, scratch: Any, out: Buffers) -> int:
+    def stirred(self, new: Ints, gone: Ints, found: Ints) -> int:
+        n, parent, changed = self.pivots.size, self.parent, self.changed
+        return stirred_reach(n, parent, self.src, self.dst, gone, new, changed, found)
+
+    def repair(
+        self, order: Ints, at: int, new: Ints, gone: Ints, scratch: Any, out: Buffers
+    ) -> int:
         search, (mark, touched, queue) = self.search, scratch
         at, out.nc, out.nw = repair_reach(
+            order,
             at,
-            end,
+            order.shape[0],
             self.parent,
             self.out,
             self.nout,

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,8 +114,14 @@ class Searches:
 
     # ── what kind of search it is ──
 
-    def repair(self, at: int, end: int, new: Ints, gone: Ints, scratch: Any, out: Buffers) -> int:
-        """Repair searches from `at` on, and return where it stopped for want of room."""
+    def stirred(self, new: Ints, gone: Ints, found: Ints) -> int:
+        """Write down the searches that changed steps and seeds touch; return how many they are."""
+        raise NotImplementedError
+
+    def repair(
+        self, order: Ints, at: int, new: Ints, gone: Ints, scratch: Any, out: Buffers
+    ) -> int:
+        """Repair these searches from `at` on, and return where it stopped for want of room."""
         raise NotImplementedError
 
     def scratch(self) -> Any:
@@ -297,16 +302,19 @@ class Searches:
         came: list[Rows] = []
         went: list[Rows] = []
         n = self.pivots.size
-        if touched is None:
+        if touched is not None:
+            order, workers = touched, 1
+        elif new.shape[0] or gone.shape[0]:
+            order = np.empty(n, dtype=np.int64)
+            order = order[: self.stirred(new, gone, order)]
             expected = self._per_change * (new.shape[0] + gone.shape[0])
-            whole = not new.shape[0] and not gone.shape[0]
-            most = self._threads if whole or expected > _WORTH_THREADS else 1
-            workers = max(1, min(most, n // _WORTH_A_THREAD))
-            shares = workers * _SHARES if workers > 1 else 1
-            ticket: Iterator[tuple[int, int]] = pairwise(n * i // shares for i in range(shares + 1))
+            workers = self._threads if expected > _WORTH_THREADS else 1
         else:
-            workers = 1
-            ticket = iter([(int(p), int(p) + 1) for p in touched])
+            order, workers = np.arange(n), min(self._threads, n // _WORTH_A_THREAD)
+        workers = max(1, min(workers, order.shape[0]))
+        shares = workers * _SHARES if workers > 1 else 1
+        # Searches from near each other touch as much, so each share has some of all parts.
+        ticket = iter([np.ascontiguousarray(order[i::shares]) for i in range(shares)])
         tasks = [partial(self._work, ticket, new, gone, came, went) for _ in range(workers)]
         if workers > 1:
             assert self._pool is not None
@@ -318,7 +326,7 @@ class Searches:
 
     def _work(
         self,
-        ticket: Iterator[tuple[int, int]],
+        ticket: Iterator[Ints],
         new: Ints,
         gone: Ints,
         came: list[Rows],
@@ -331,9 +339,9 @@ class Searches:
                 share = next(ticket, None)
             if share is None:
                 break
-            at, end = share
+            at, end = 0, share.shape[0]
             while at < end:
-                at = self.repair(at, end, new, gone, scratch, buffers)
+                at = self.repair(share, at, new, gone, scratch, buffers)
                 if at < end:  # no room is left: hand over, and go on with more
                     self._hand_over(buffers, came, went)
                     buffers = buffers.larger(m)

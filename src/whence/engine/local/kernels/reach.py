@@ -11,7 +11,34 @@ _OUT, _NEW = 1, 2
 
 
 @kernel
+def stirred_reach(
+    searches: int,
+    parent: Small,
+    src: Small,
+    dst: Small,
+    gone: Ints,
+    new: Ints,
+    seeds_changed: Flags,
+    found: Ints,
+) -> int:
+    """Write down the searches that a change touches, and return how many they are."""
+    n = 0
+    for p in range(searches):
+        hit = seeds_changed[p] != 0
+        for i in range(gone.shape[0]):
+            hit = hit or parent[p, dst[gone[i]]] == gone[i] + 1
+        for i in range(new.shape[0]):
+            e = new[i]
+            hit = hit or (parent[p, src[e]] != NO_PARENT and parent[p, dst[e]] == NO_PARENT)
+        if hit:
+            found[n] = p
+            n += 1
+    return n
+
+
+@kernel
 def repair_reach(
+    order: Ints,
     begin: int,
     end: int,
     parent: Small,
@@ -42,15 +69,16 @@ def repair_reach(
     nw: int,
     work: Ints,
 ) -> tuple[int, int, int]:
-    """Repair the searches from `begin` on; return where it stopped, and how many rows there are.
+    """Repair searches in this order; return where it stopped, and how many rows there are.
 
     Arguments are those of `repair`, without values.
     """
     size = states.shape[0]
     room = min(came.shape[1], went.shape[1])
-    for p in range(begin, end):
+    for at in range(begin, end):
         if room - max(nc, nw) < size:
-            return p, nc, nw
+            return at, nc, nw
+        p = order[at]
         nt = 0
         tail = 0
         for i in range(gone.shape[0]):

@@ -53,7 +53,40 @@ def link_seeds(first: int, last: int, pivot: Small, head: Small, following: Smal
 
 
 @kernel
+def stirred(
+    searches: int,
+    value: Any,
+    parent: Small,
+    src: Small,
+    dst: Small,
+    weight: Any,
+    gone: Ints,
+    new: Ints,
+    seeds_changed: Flags,
+    way: int,
+    greatest: bool,
+    found: Ints,
+) -> int:
+    """Write down the searches that a change touches, and return how many they are."""
+    n = 0
+    for p in range(searches):
+        hit = seeds_changed[p] != 0
+        for i in range(gone.shape[0]):
+            hit = hit or parent[p, dst[gone[i]]] == gone[i] + 1
+        for i in range(new.shape[0]):
+            e = new[i]
+            if not hit and parent[p, src[e]] != NO_PARENT:
+                y = combined(way, value[p, src[e]], weight[e])
+                hit = parent[p, dst[e]] == NO_PARENT or better(y, value[p, dst[e]], greatest)
+        if hit:
+            found[n] = p
+            n += 1
+    return n
+
+
+@kernel
 def repair(
+    order: Ints,
     begin: int,
     end: int,
     value: Any,
@@ -96,7 +129,7 @@ def repair(
     nw: int,
     work: Ints,
 ) -> tuple[int, int, int]:
-    """Repair the searches from `begin` on; return where it stopped, and how many rows there are.
+    """Repair searches in this order; return where it stopped, and how many rows there are.
 
     `gone` and `new` are the steps that have changed; their lists and `live` know already. Rows
     that came and went are written, column by column, behind the `nc` and `nw` that are there.
@@ -104,9 +137,10 @@ def repair(
     ring = near.shape[0] - 1
     size = states.shape[0]
     room = min(came.shape[1], went.shape[1])
-    for p in range(begin, end):
+    for at in range(begin, end):
         if room - max(nc, nw) < size:
-            return p, nc, nw
+            return at, nc, nw
+        p = order[at]
         nt = 0
         # What hung on a step or a seed that is gone, and all that hung on that.
         for i in range(gone.shape[0]):
