@@ -10,8 +10,14 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 
+import pyarrow as pa
+
+from property.test_engine_agrees import text
+from whence.analysis.kinds import relation_kinds
 from whence.analysis.strata import strata
+from whence.engine.local.engine import LocalEngine
 from whence.engine.naive import State
+from whence.engine.spark.groups import task_plan
 from whence.engine.spark.model import (
     ALONE,
     EVERYWHERE,
@@ -24,7 +30,7 @@ from whence.engine.spark.model import (
     Strategy,
 )
 from whence.functor import UserFunctors
-from whence.syntax.nodes import Atom, Constant, Rule
+from whence.syntax.nodes import Atom, Constant, Kind, Rule
 
 Row = tuple[object, ...]
 Facts = dict[str, set[Row]]
@@ -56,14 +62,55 @@ def _row(fact: Atom) -> Row:
     return tuple(arg.value if isinstance(arg, Constant) else None for arg in fact.args)
 
 
+def simulate_local(plan: SparkPlan, given: Facts, tasks: int) -> Facts:
+    """The same with the embedded engine at each task; a gang is one task, with nobody to send to.
+
+    Records are texts, as tables have them.
+    """
+    frames: Facts = {n: {tuple(map(text, row)) for row in rows} for n, rows in given.items()}
+    for fact in plan.facts:
+        frames.setdefault(fact.relation, set()).add(tuple(map(text, _row(fact))))
+    for group in plan.groups:
+        together = group.strategy is not Strategy.DECOMPOSED
+        found: Facts = {copy.relation: set() for copy in group.writes}
+        for task in range(1 if together else tasks):
+            inputs = {
+                copy.name: _table(group, copy, frames, task, 1 if together else tasks)
+                for copy in group.reads
+            }
+            evaluation = LocalEngine().evaluate(task_plan(group), inputs, threads=1)
+            for copy in group.writes:
+                columns = evaluation.table(copy.name).columns
+                rows = zip(*(c.to_pylist() for c in columns), strict=True)
+                found[copy.relation].update(rows if columns else [()] * evaluation.size(copy.name))
+        frames.update(found)
+    return frames
+
+
+def _table(group: Group, copy: Copy, frames: Facts, task: int, tasks: int) -> pa.Table:
+    kinds = relation_kinds(group.program)[copy.name]
+    rows = [r for r in frames.get(copy.relation, ()) if is_at(r, copy.placement, task, tasks)]
+    if not kinds:
+        return pa.table({"": pa.nulls(len(rows))}).select([])
+    columns = [pa.array([r[i] for r in rows], _TYPES[kind]) for i, kind in enumerate(kinds)]
+    return pa.Table.from_arrays(columns, [f"c{i}" for i in range(len(kinds))])
+
+
+_TYPES = {
+    Kind.NUMBER: pa.int64(),
+    Kind.UNSIGNED: pa.uint64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.SYMBOL: pa.string(),
+    Kind.RECORD: pa.string(),
+}
+
+
 def run(group: Group, frames: Facts, tasks: int) -> Facts:
     """Return what a group writes."""
     alone = group.strategy in (Strategy.ALONE, Strategy.ROUNDS)
     tasks = 1 if alone else tasks
     passing = {_passes_on(group, rule) for rule in group.program.rules} - {None}
-    own = replace(
-        group.program, rules=tuple(r for r in group.program.rules if r not in passing)
-    )
+    own = replace(group.program, rules=tuple(r for r in group.program.rules if r not in passing))
     states = [State(own, UserFunctors()) for _ in range(tasks)]
     for task, state in enumerate(states):
         for copy in group.reads:
