@@ -146,7 +146,7 @@ def packed_functors(functors: UserFunctors | None) -> bytes:
         raise UsageError(
             Diagnostic(
                 "W1026",
-                f"a functor cannot be sent to Spark's tasks: {_first_line(error)}",
+                f"a functor cannot be sent to Spark's tasks: {first_line(error)}",
                 hint="let it use nothing but values and modules, no open files or connections",
             )
         ) from None
@@ -161,13 +161,14 @@ def unpacked_functors(functors: bytes) -> UserFunctors:
         raise DataError(
             Diagnostic(
                 "W1027",
-                f"a functor is not understood where Spark's tasks run: {_first_line(error)}",
+                f"a functor is not understood where Spark's tasks run: {first_line(error)}",
                 hint="send its module along: `spark.sparkContext.addPyFile(…)`",
             )
         ) from None
     return UserFunctors(found)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error says, in one line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -19,8 +19,8 @@ from whence.engine.spark.frames import (
     spark_schema,
 )
 from whence.engine.spark.model import SparkPlan
-from whence.engine.spark.shuffle import from_ipc
-from whence.engine.spark.sources import InBlobs, InFrame, Source, gathered, taken
+from whence.engine.spark.shuffle import empty_table, from_ipc
+from whence.engine.spark.sources import AtDriver, InBlobs, InFrame, Source, gathered, taken
 from whence.engine.spark.stats import SparkStats
 
 if TYPE_CHECKING:
@@ -33,15 +33,13 @@ Change: TypeAlias = Callable[[pa.Table], pa.Table]
 class SparkEvaluation:
     """The relations of one evaluation; what they take in Spark's memory goes with `close`."""
 
-    def __init__(
-        self, spark: SparkSession, columns: Mapping[str, Columns], stats: SparkStats
-    ) -> None:
+    def __init__(self, spark: SparkSession, stats: SparkStats) -> None:
         self.spark = spark
         self.plan = SparkPlan(())
         """How the program was cut into groups."""
         self.stats = stats
         self.selected: frozenset[str] = frozenset()
-        self.columns = columns
+        self.columns: Mapping[str, Columns] = {}
         self.results: dict[str, Source] = {}
         """The relations that groups have written."""
         self.given: dict[str, list[Source]] = {}
@@ -94,18 +92,36 @@ class SparkEvaluation:
         schema = schema or spark_schema(columns)
         outward = functools.partial(_outward, columns, change)
         sources = self.sources(relation)
-        if len(sources) == 1:
-            match sources[0]:
-                case InBlobs() as found:
-                    return found.own.mapInArrow(functools.partial(_unpacked, outward), schema)
-                case InFrame(frame=frame) as found:
-                    assert frame is not None
-                    bare = replace(found, frame=None)
-                    changed = functools.partial(_changed, columns, bare, outward)
-                    made = numbered(frame).mapInArrow(changed, schema)
-                    return made if relation in self.results else made.distinct()
-        table = outward(self._normal(relation))
-        return self.spark.createDataFrame(table, schema)
+        if relation not in self.results and all(isinstance(s, AtDriver) for s in sources):
+            return self.spark.createDataFrame(outward(self._normal(relation)), schema)
+        whole = self._union(sources, columns, outward, schema)
+        return whole if relation in self.results else whole.distinct()
+
+    def exact_frame(self, relation: str, columns: Columns) -> DataFrame:
+        """Return the tuples as rounds take them: with records as they are between processes."""
+        outward = functools.partial(_inward, columns)
+        return self._union(self.sources(relation), columns, outward, spark_schema(columns))
+
+    def _union(
+        self, sources: Sequence[Source], columns: Columns, outward: Change, schema: str
+    ) -> DataFrame:
+        frames = [self._frame(source, columns, outward, schema) for source in sources]
+        if not frames:
+            none = outward(empty_table(columns.kinds))
+            return self.spark.createDataFrame(none, schema)
+        return functools.reduce(lambda a, b: a.unionAll(b), frames)
+
+    def _frame(self, source: Source, columns: Columns, outward: Change, schema: str) -> DataFrame:
+        match source:
+            case AtDriver(table=table):
+                return self.spark.createDataFrame(outward(table), schema)
+            case InBlobs():
+                return source.own.mapInArrow(functools.partial(_unpacked, outward), schema)
+            case InFrame(frame=frame):
+                assert frame is not None
+                bare = replace(source, frame=None)
+                changed = functools.partial(_changed, columns, bare, outward)
+                return numbered(frame).mapInArrow(changed, schema)
 
 
 _ordered = ordered
@@ -121,6 +137,12 @@ def distinct(table: pa.Table) -> pa.Table:
 def _outward(columns: Columns, change: Change | None, table: pa.Table) -> pa.Table:
     found = shown(table, columns)
     return as_spark(found if change is None else change(found))
+
+
+def _inward(columns: Columns, table: pa.Table) -> pa.Table:
+    if columns.kinds:
+        table = table.rename_columns(list(columns.names))
+    return as_spark(table)
 
 
 def _unpacked(outward: Change, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -79,6 +79,8 @@ def normal(table: pa.Table, columns: Columns, *, exact: bool = False) -> pa.Tabl
 
     Where they are `exact`, records are already written as tasks want them.
     """
+    if not columns.kinds:  # its frames have a column all the same
+        return truths(table.num_rows)
     if table.num_columns != len(columns.kinds):
         raise DataError(
             Diagnostic(
@@ -87,8 +89,6 @@ def normal(table: pa.Table, columns: Columns, *, exact: bool = False) -> pa.Tabl
                 f"its facts have {table.num_columns}",
             )
         )
-    if not columns.kinds:
-        return truths(table.num_rows)
     arrays = [
         _normal(table.column(i), columns.names[i], columns.types[i], kind, columns, exact)
         for i, kind in enumerate(columns.kinds)

@@ -1,4 +1,4 @@
-"""One evaluation's time on Spark: until when it may run, and what a failure of Spark's means."""
+"""An evaluation's time on Spark: what it is doing, until when it may, what a failure means."""
 
 from __future__ import annotations
 
@@ -7,61 +7,63 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from whence.diagnostics import Diagnostic, LimitError, UsageError
-from whence.engine.spark.jobs import described
+from whence.diagnostics import Diagnostic, UsageError
+from whence.engine.spark.jobs import described, ending_together, too_late
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_GRACE = 1.0
+"""Seconds that tasks have to say themselves that they took too long."""
 
-class Deadline:
-    """When an evaluation has to be done."""
 
-    __slots__ = ("_at", "timeout")
+class Watch:
+    """The Spark jobs of one evaluation."""
 
-    def __init__(self, timeout: float | None) -> None:
-        self.timeout = timeout
-        self._at = None if timeout is None else time.monotonic() + timeout
+    def __init__(self, spark: SparkSession, timeout: float | None) -> None:
+        self._spark = spark
+        self._timeout = timeout
+        self._until = None if timeout is None else time.monotonic() + timeout
+        self._doing = "evaluation"
 
     def left(self) -> float | None:
         """Return the seconds that are left; None is for ever."""
-        if self._at is None:
+        if self._until is None:
             return None
-        left = self._at - time.monotonic()
+        left = self._until - time.monotonic()
         if left <= 0:
-            raise LimitError(
-                Diagnostic(
-                    "W0702",
-                    f"the evaluation took longer than {self.timeout:g} s",
-                    hint="raise `--timeout`; a recursion through arithmetic may never end",
-                    notes=("nothing was written",),
-                )
-            )
+            raise too_late(self._timeout or 0.0)
         return left
 
+    @contextlib.contextmanager
+    def over_all(self) -> Iterator[None]:
+        """Let all jobs end together, and tell a failure of Spark's in a line or two.
 
-@contextlib.contextmanager
-def job(spark: SparkSession, description: str) -> Iterator[None]:
-    """Run Spark jobs under a name; a failure of Spark's is told in a line or two.
+        What tasks say of a user's mistakes comes another way: as a value, through `summarise`.
+        """
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
 
-    What tasks say of a user's mistakes comes another way: as a value, through `summarise`.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+        try:
+            with ending_together(self._spark, self._timeout, grace=_GRACE):
+                yield
+        except (PySparkException, Py4JError) as error:
+            raise failed(self._doing, error) from error
 
-    try:
-        with described(spark, description):
+    @contextlib.contextmanager
+    def job(self, description: str) -> Iterator[None]:
+        """Run jobs under a name."""
+        self._doing = description
+        with described(self._spark, f"whence: {description}"):
             yield
-    except (PySparkException, Py4JError) as error:
-        raise failed(description, error) from error
 
 
-def failed(description: str, error: Exception) -> UsageError:
+def failed(doing: str, error: Exception) -> UsageError:
     """Return what is to be told of a job that Spark gave up."""
     return UsageError(
         Diagnostic(
             "W1025",
-            f"Spark has given up: {description}",
+            f"Spark gave up on {doing}",
             notes=_lines(error),
             hint="Spark's own log says more",
         )
