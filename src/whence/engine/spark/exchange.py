@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.engine.spark.known import Known
-from whence.engine.spark.model import EVERYWHERE, By, Placement
+from whence.engine.spark.model import ALONE, EVERYWHERE, By, Placement
 from whence.engine.spark.reading import Anchor, Statement
-from whence.engine.spark.sites import Site, site_at
+from whence.engine.spark.sites import Site, site_at, site_whole
 from whence.syntax.nodes import Nil, Variable
 
 _PASSES = 4
@@ -59,8 +59,7 @@ class _Choosing:
             if site is not None and not (site.guarded and isinstance(anchor, Nil)):
                 found.append(site)
         if not found:
-            places = tuple(EVERYWHERE for _ in rule.readings)
-            found.append(Site(rule, None, places, guarded=True))
+            found.append(site_whole(rule, ALONE))
         return found
 
     def _places(self, rule: Statement, anchor: Anchor) -> tuple[Placement, ...]:

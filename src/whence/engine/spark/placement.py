@@ -13,7 +13,7 @@ from whence.engine.spark.exchange import choose_sites
 from whence.engine.spark.known import Known
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, Placement
 from whence.engine.spark.reading import Anchor, Reading, Statement
-from whence.engine.spark.sites import Draft, Shipment, Site, site_at
+from whence.engine.spark.sites import Draft, Shipment, Site, site_at, site_whole
 from whence.engine.spark.together import why_unshipped
 from whence.plan.nodes import Stratum
 from whence.syntax.nodes import Nil, Variable
@@ -87,8 +87,8 @@ class _Placing:
         """Say whether a relation that is not recursive can be derived where it is wanted."""
         if not self.known.allows(name, placement):
             return False
-        # Every task would do all of the work.
-        if placement is EVERYWHERE and not self._is_simple(name):
+        # Every task would do all of the work, or one.
+        if placement in (EVERYWHERE, ALONE) and not self._is_simple(name):
             return False
         if placement is EVERYWHERE and name in self.known.given and not self.known.fits(name):
             return False
@@ -115,17 +115,16 @@ class _Placing:
                     Site(statement, anchor, (*own, *places)) if places is not None else None
                 )
             else:
-                whole = all(self._possible(r.relation, EVERYWHERE) for r in rest)
-                places = (*own, *(EVERYWHERE for _ in rest))
+                whole = all(self._possible(r.relation, placement) for r in rest)
+                places = (*own, *(placement for _ in rest))
                 found.append(Site(statement, None, places) if whole else None)
         return found
 
     def _site(self, statement: Statement, placement: Placement) -> Site | None:
         """Return a site whose heads land where they are wanted."""
-        if placement is EVERYWHERE:
-            if not all(self._possible(r.relation, EVERYWHERE) for r in statement.readings):
-                return None
-            return Site(statement, None, tuple(EVERYWHERE for _ in statement.readings))
+        if placement in (EVERYWHERE, ALONE):
+            had = all(self._possible(r.relation, placement) for r in statement.readings)
+            return site_whole(statement, placement) if had else None
         if isinstance(placement, By):
             anchor = statement.head[placement.column]
             return self._site_at(statement, anchor) if isinstance(anchor, Anchor) else None
@@ -134,10 +133,7 @@ class _Placing:
             for anchor in statement.anchors
             if (site := self._site_at(statement, anchor)) is not None
         ]
-        if sites:
-            return min(sites, key=self._burden)
-        whole = self._site(statement, EVERYWHERE)
-        return Site(statement, None, whole.places, guarded=True) if whole is not None else None
+        return min(sites, key=self._burden) if sites else self._site(statement, ALONE)
 
     def _site_at(self, statement: Statement, anchor: Anchor) -> Site | None:
         places = self._places(statement.readings, anchor)
@@ -258,9 +254,10 @@ class _Placing:
                 options.append((sum(self._burden(s) for s in sites if s is not None), By(column)))
         if options:
             return min(options, key=lambda option: option[0])[1]
-        if not self.known.subsumptions.get(name) and self._derivable(name, SOMEWHERE):
-            return SOMEWHERE
-        return EVERYWHERE if self._derivable(name, EVERYWHERE) else None
+        spread = any(rule.anchors for rule in self.known.rules.get(name, ()))
+        if spread and not self.known.subsumptions.get(name):
+            return SOMEWHERE if self._derivable(name, SOMEWHERE) else None
+        return ALONE if self._derivable(name, ALONE) else None
 
     def _derive(self, name: str, placement: Placement) -> bool:
         """Have a copy derived where it is, and want what that reads."""
@@ -340,6 +337,8 @@ class _Placing:
 
     def _home(self, name: str, sites: Sequence[Site], wanted: Sequence[Placement]) -> Placement:
         options: Sequence[Placement] = [p for p in wanted if isinstance(p, By)]
+        if not options and ALONE in wanted:
+            return ALONE
         if not options:
             columns = map(By, range(self.known.arity(name)))
             options = [p for p in columns if self.known.allows(name, p)]

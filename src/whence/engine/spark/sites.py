@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from whence.engine.spark.model import EVERYWHERE, By, Placement
+from whence.engine.spark.model import ALONE, EVERYWHERE, By, Placement
 from whence.engine.spark.reading import Anchor, Statement
 from whence.syntax.nodes import Variable
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Each instance is where the anchor's value is owned; without an anchor, it is everywhere.
+    """Each instance is where the anchor's value is owned; without one, at all tasks or at task 0.
 
     Its atoms find their tuples there, in copies that are placed like this.
     """
@@ -30,13 +30,16 @@ class Site:
 
     def lands(self, placement: Placement) -> bool:
         """Say whether heads are derived where tuples placed like this belong."""
-        if placement is EVERYWHERE:
-            return self.anchor is None and not self.guarded
-        return (
-            isinstance(placement, By)
-            and self.anchor is not None
-            and self.statement.head[placement.column] == self.anchor
-        )
+        if not isinstance(placement, By):
+            return self.anchor is None and self.whole is placement
+        return self.anchor is not None and self.statement.head[placement.column] == self.anchor
+
+    @property
+    def whole(self) -> Placement | None:
+        """Where the instances are that have no anchor."""
+        if self.anchor is not None:
+            return None
+        return ALONE if self.guarded or ALONE in self.places else EVERYWHERE
 
 
 @dataclass(slots=True)
@@ -59,6 +62,13 @@ class Draft:
     reads: dict[tuple[str, Placement], None] = field(default_factory=dict)
     """Copies of what other groups and inputs give."""
     writes: dict[str, Placement] = field(default_factory=dict)
+
+
+def site_whole(statement: Statement, placement: Placement) -> Site:
+    """Return the site at all tasks, or at task 0."""
+    places = tuple(placement for _ in statement.readings)
+    found = any(reading.positive for reading in statement.readings)
+    return Site(statement, None, places, guarded=placement is ALONE and not found)
 
 
 def site_at(statement: Statement, anchor: Anchor, places: tuple[Placement, ...]) -> Site | None:
