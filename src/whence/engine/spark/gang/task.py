@@ -32,9 +32,26 @@ from whence.plan.nodes import Plan, Stratum, StratumPlan
 from whence.syntax.nodes import Atom, RelationDecl, Rule
 
 
-def group_plan(group: Group) -> Plan:
-    """Return the plan of a group's program, the copying rules included."""
-    return build_plan(group.program, asked=group.asked, inputs={copy.name for copy in group.reads})
+def gang_plan(group: Group) -> Plan:
+    """Return the plan of a group's program, with copies made from homes and homes from outboxes.
+
+    The strata of such a program are in the order in which tuples arrive.
+    """
+    sources: dict[str, tuple[str, set[str]]] = {}
+    for ship in group.ships:
+        known = {ship.outbox, ship.home.name, *(copy.name for copy in ship.copies)}
+        sources[ship.home.name] = ship.outbox, known
+        sources.update((copy.name, (ship.home.name, known)) for copy in ship.copies)
+
+    def routed(rule: Rule) -> Rule:
+        source, known = sources.get(rule.head.relation, ("", set()))
+        first = rule.body[0] if len(rule.body) == 1 else None
+        if not isinstance(first, Atom) or first.relation not in known:
+            return rule
+        return replace(rule, body=(replace(first, relation=source),))
+
+    program = replace(group.program, rules=tuple(map(routed, group.program.rules)))
+    return build_plan(program, asked=group.asked, inputs={copy.name for copy in group.reads})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +98,7 @@ class GangEvaluation(LocalEvaluation):
             self._lines.setdefault(ship.home.name, []).append((ship.outbox, ship.home))
             for copy in ship.copies:
                 self._lines.setdefault(copy.name, []).append((ship.home.name, copy))
-        super().__init__(group_plan(group), inputs, Values(), functors, ExactRecordText)
+        super().__init__(gang_plan(group), inputs, Values(), functors, ExactRecordText)
         program = self._plan.program
         self._words = Words(
             self.values,
