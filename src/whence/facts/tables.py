@@ -111,7 +111,9 @@ def _convert(array: pa.ChunkedArray, column: Column, bad: BadRows) -> pa.Chunked
     array = _plain_strings(array)
     given = array.type
     text = pa.types.is_string(given) or pa.types.is_large_string(given) or given == pa.string_view()
-    number = pa.types.is_integer(given) or pa.types.is_floating(given)
+    # Whole decimals are how Spark writes unsigned numbers.
+    whole = pa.types.is_integer(given) or (pa.types.is_decimal(given) and given.scale == 0)
+    number = whole or pa.types.is_floating(given)
     fits = text if column.kind in (Kind.SYMBOL, Kind.RECORD) else number
     try:
         if pa.types.is_null(given) or fits:

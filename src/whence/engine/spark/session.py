@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -99,9 +100,8 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
     if settings.get("spark.master", "").startswith("local"):
         settings = {**_LOOPBACK, **settings}
     if not _own_logging(settings):
-        option = f"-Dlog4j2.configurationFile={_logging_file().as_uri()}"
         before = settings.get("spark.driver.extraJavaOptions", "")
-        settings["spark.driver.extraJavaOptions"] = f"{before} {option}".strip()
+        settings["spark.driver.extraJavaOptions"] = f"{before} {_logging()}".strip()
     return settings
 
 
@@ -115,8 +115,15 @@ def _own_logging(settings: Mapping[str, str]) -> bool:
     return any(folder and Path(folder, "log4j2.properties").exists() for folder in folders)
 
 
-def _logging_file() -> Path:
-    return Path(__file__).with_name("log4j2.properties").resolve()
+def _logging() -> str:
+    """Return the options that have Spark log as much as we do: nothing, or with `-v` more."""
+    file = Path(__file__).with_name("log4j2.properties").resolve()
+    options = [f"-Dlog4j2.configurationFile={file.as_uri()}"]
+    level = logging.getLogger(__name__).getEffectiveLevel()
+    if level <= logging.INFO:
+        told = "info" if level <= logging.DEBUG else "warn"
+        options += [f"-Dwhence.log={told}", "-Dwhence.log.failures=error"]
+    return " ".join(options)
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:

@@ -101,8 +101,9 @@ def _check_executors(spark: SparkSession) -> None:
         list(batches)
         lacks = ""
         try:
-            import whence.engine.local.engine
-            import whence.engine.local.kernels.joins  # noqa: F401
+            import numba  # noqa: F401
+
+            import whence.engine.local.engine  # noqa: F401
         except ImportError as error:
             lacks = str(error)
         python = f"{sys.executable} {sys.version.split()[0]}"
