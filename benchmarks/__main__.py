@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measure, print tables, and say which bars are met.
 
 `python -m benchmarks views` measures live views, `python -m benchmarks provenance` annotations and
-explanations; both have options of their own.
+explanations, `python -m benchmarks spark` the engine on Spark; each has options of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks.process import Failed
 from benchmarks.provenance import command as provenance
 from benchmarks.sections import BUSY, narrator
 from benchmarks.sizes import Growth, measure_growth
+from benchmarks.spark import command as spark
 from benchmarks.spelling import SPELLINGS
 from benchmarks.startup import Startup, measure_startup
 from benchmarks.views import command as views
@@ -70,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return views.main(words[1:])
     if words[:1] == ["provenance"]:
         return provenance.main(words[1:])
+    if words[:1] == ["spark"]:
+        return spark.main(words[1:])
     given = parse_arguments(words)
     say = narrator()
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as folder:
