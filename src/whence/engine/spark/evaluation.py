@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
+    from whence.engine.spark.gang.job import Gang
+
 Change: TypeAlias = Callable[[pa.Table], pa.Table]
 
 
@@ -46,6 +48,7 @@ class SparkEvaluation:
         """Inputs and stated facts; some may be there twice."""
         self.persisted: list[DataFrame] = []
         self.broadcasts: list[Broadcast[bytes]] = []
+        self.gangs: list[Gang] = []
 
     def __enter__(self) -> SparkEvaluation:
         return self
@@ -59,7 +62,9 @@ class SparkEvaluation:
             frame.unpersist()
         for broadcast in self.broadcasts:
             broadcast.destroy()
-        self.persisted, self.broadcasts = [], []
+        for gang in self.gangs:
+            gang.close()
+        self.persisted, self.broadcasts, self.gangs = [], [], []
 
     def sources(self, relation: str) -> Sequence[Source]:
         """Return where the tuples of a relation are."""

@@ -232,7 +232,33 @@ class Run:
         )
 
     def _gang(self, group: Group, wanted: frozenset[str] | None, limits: Limits) -> Done:
-        return self._decomposed(group, wanted, limits)
+        from whence.engine.spark.gang.job import gang_tasks, run_gang
+
+        settings = self._settings
+        columns, tasks = columns_of(group.program), gang_tasks(self._spark, settings.tasks)
+        delivery = deliver(self._spark, group.reads, columns, self._sources(group), tasks)
+        self._found.broadcasts += delivery.broadcasts
+        gang = run_gang(
+            self._spark,
+            group,
+            delivery,
+            tasks=tasks,
+            wanted=wanted,
+            functors=settings.functors,
+            limits=limits,
+            observer=settings.observer,
+        )
+        self._found.gangs.append(gang)
+        summary = self._computed(gang.frame)
+        told = [summary.told[task] for task in sorted(summary.told)]
+        return Done(
+            self._held(group, wanted, columns, gang.frame, summary),
+            told,
+            max((task.rounds for task in told), default=0),
+            delivery.broadcast_bytes,
+            delivery.moved,
+            sum(summary.sizes.values()),
+        )
 
     def _rounds(self, group: Group, limits: Limits) -> Done:
         from whence.engine.spark.rounds.loop import Options, run_rounds

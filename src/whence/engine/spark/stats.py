@@ -30,6 +30,14 @@ class TaskStats:
     sent_rows: int = 0
     sent_bytes: int = 0
     """What it sent to the others."""
+    received_rows: int = 0
+    received_bytes: int = 0
+    spilled_bytes: int = 0
+    """Of what it received, how much had to wait on disk."""
+    waited_seconds: float = 0.0
+    """For the others."""
+    relations: Mapping[str, int] = field(default_factory=dict)
+    """How many tuples it has of each copy."""
 
 
 def worker_name() -> str:

@@ -38,14 +38,22 @@ class Patience:
 class _Postbox(Endpoint):
     """Where the letters of peers arrive."""
 
-    def __init__(self, host: str, access: Access, token: str, inbox: Inbox) -> None:
-        super().__init__(host, access)
-        self._token = token
+    def __init__(self, host: str, access: Access, inbox: Inbox, wait: float) -> None:
         self._inbox = inbox
+        self._wait = wait
+        self._token: str | None = None
+        self._met = threading.Event()
+        super().__init__(host, access)
+
+    def meet(self, token: str) -> None:
+        """Let those in who were at the same meeting."""
+        self._token = token
+        self._met.set()
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         """Drain one peer's stream."""
         token, sender = (part.decode() for part in descriptor.path)
+        self._met.wait(self._wait)  # a peer may know of the meeting first
         if token != self._token:  # a ghost of a former attempt
             raise flight.FlightUnauthorizedError("this endpoint belongs to another attempt")
         peer, inbox = int(sender), self._inbox
@@ -119,16 +127,14 @@ class Exchange:
         *,
         host: str,
         access: Access,
-        token: str = "",
         patience: Patience | None = None,
     ) -> None:
         patience = patience or Patience()
         self.me = me
         self.tasks = tasks
         self._access = access
-        self._token = token
         self._inbox = Inbox(tasks, me, limit=patience.inbox_bytes, silence=patience.silence)
-        self._server = _Postbox(host, access, token, self._inbox)
+        self._server = _Postbox(host, access, self._inbox, patience.silence)
         self._streams: dict[int, _Stream] = {}
         self._closed = threading.Event()
         self._beat = threading.Thread(target=self._heartbeat, args=(patience,), daemon=True)
@@ -147,12 +153,13 @@ class Exchange:
         """How much had to wait on disk."""
         return self._inbox.spilled
 
-    def connect(self, locations: Sequence[str]) -> None:
-        """Open the way to every peer."""
+    def connect(self, locations: Sequence[str], token: str) -> None:
+        """Open the way to every peer; the token is what all were told when they met."""
+        self._server.meet(token)
         for peer, location in enumerate(locations):
             if peer != self.me:
                 self._streams[peer] = self._trying(
-                    peer, lambda at=location: _Stream(at, self._access, self._token, self.me)
+                    peer, lambda at=location: _Stream(at, self._access, token, self.me)
                 )
         self._beat.start()
 
@@ -183,6 +190,12 @@ class Exchange:
                 stream.send({"say": "stopped" if mistake else "lost", "why": why})
             except FAULTS:  # that peer is gone too
                 continue
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Take leave of the peers and free what this task holds."""

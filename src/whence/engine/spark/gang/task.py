@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -64,6 +63,8 @@ class Told:
     waited_seconds: float
     """Of waiting for peers."""
     rounds: int
+    derived: int
+    """Tuples of this task's share, each counted at one task only."""
     relations: Mapping[str, RelationStats]
     """By the names of copies; of an outbox, what was sent."""
     sent: Mapping[str, int]
@@ -122,11 +123,17 @@ class GangEvaluation(LocalEvaluation):
     def told(self) -> Told:
         """Return what is to be known about this task."""
         exchange, stats, post = self._exchange, self.stats, self._post
+        given = {copy.name for copy in self._group.reads}
         return Told(
             stats.evaluate_seconds,
             stats.load_seconds + stats.prepare_seconds,
             0.0 if exchange is None else exchange.waited,
             self._rounds,
+            sum(
+                found.tuples
+                for name, found in stats.relations.items()
+                if name not in given and name not in self._ships and self._counts(name)
+            ),
             dict(stats.relations),
             dict(post.sent),
             dict(post.received),
@@ -173,7 +180,6 @@ class GangEvaluation(LocalEvaluation):
     def _run_gang(
         self, stratum: Stratum, plan: StratumPlan, guard: Guard, observer: Observer | None
     ) -> None:
-        started = time.perf_counter()
         names = set(stratum.relations)
         for name, keyed in plan.keyed:
             self.relations[name] = KeyedRelation(name, self._decls[name].arity, keyed)
@@ -202,7 +208,6 @@ class GangEvaluation(LocalEvaluation):
         watched = Rounds(self.relations, self.rounds, observer)
         rounds = fixpoint.run(watched, len(self._plan.strata))
         self._rounds += rounds + 1
-        self.seconds = time.perf_counter() - started
         for name in stratum.relations:
             relation = self.relations[name]
             kept = relation.sent if isinstance(relation, Outbox) else relation
