@@ -22,6 +22,8 @@ from typer.main import get_command
 from whence.app.cli import app
 
 ROOT = Path(__file__).parents[2]
+ON_SPARK = ("docs/howto/spark.md", "docs/howto/stream.md")
+"""Pages whose commands start sessions of Spark; their Python runs in a process of its own."""
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w*)(?:[ ]title=(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -75,7 +77,7 @@ def run(command: str, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     return done.stdout
 
@@ -89,7 +91,21 @@ def runs(page: Path) -> bool:
     return any(b.kind in ("console", "python") for b in blocks(page))
 
 
-@pytest.mark.parametrize("page", list(filter(runs, PAGES)), ids=lambda p: str(p.relative_to(ROOT)))
+def on_spark(page: Path) -> bool:
+    return page.relative_to(ROOT).as_posix() in ON_SPARK
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=[pytest.mark.spark, pytest.mark.slow] if on_spark(page) else [],
+        )
+        for page in filter(runs, PAGES)
+    ],
+)
 def test_every_command_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     names: dict[str, object] = {}
@@ -107,12 +123,18 @@ def test_every_command_prints_what_the_page_shows(page: Path, tmp_path: Path) ->
                     continue
                 printed = run(command, tmp_path)
                 assert same(shown, printed), f"{where}: `{command}` printed\n{printed}"
-        elif block.kind == "python":
+        elif block.kind == "python" and not on_spark(page):
             check_doctest(block, where, tmp_path, names)
         elif block.title:
             target = tmp_path / block.title
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.text, encoding="utf-8")
+    if on_spark(page):
+        python = [b.text for b in blocks(page) if b.kind == "python" and ">>>" in b.text]
+        (tmp_path / "page.txt").write_text("\n".join(python), encoding="utf-8")
+        options = "-o ELLIPSIS -o NORMALIZE_WHITESPACE"
+        printed = run(f"python -m doctest {options} page.txt", tmp_path)
+        assert not printed, f"{page.relative_to(ROOT)}: Python printed\n{printed}"
 
 
 def check_doctest(block: Block, where: str, folder: Path, names: dict[str, object]) -> None:

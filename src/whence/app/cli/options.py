@@ -30,6 +30,7 @@ class EngineName(StrEnum):
     """Which engine evaluates."""
 
     local = "local"
+    spark = "spark"
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)

@@ -7,22 +7,37 @@ from typing import Annotated
 
 import typer
 
-from whence.app.cli import options
+from whence.app.cli import options, spark
 from whence.app.cli.options import BadRow, EngineName
 from whence.app.cli.outcome import reported
 from whence.app.cli.program import compile_program, open_program
 from whence.app.cli.progress import Progress
 from whence.app.cli.terminal import report
+from whence.diagnostics import Diagnostic
 
 
 def run(
     program: options.ProgramFile,
-    facts: options.FactsDir = Path(),
+    facts: Annotated[
+        str,
+        typer.Option(
+            "--fact-dir", "-F", metavar="DIR", help="Where facts files are; on Spark also a URI."
+        ),
+    ] = ".",
     output: Annotated[
-        Path,
-        typer.Option("--output-dir", "-D", metavar="DIR", help="Where outputs go; - is stdout."),
-    ] = Path(),
+        str,
+        typer.Option(
+            "--output-dir",
+            "-D",
+            metavar="DIR",
+            help="Where outputs go; - is stdout; on Spark also a URI.",
+        ),
+    ] = ".",
     engine: options.Engine = EngineName.local,
+    master: spark.Master = None,
+    strategy: spark.Strategy = None,
+    tasks: spark.Tasks = None,
+    conf: spark.Conf = None,
     stats: Annotated[
         Path | None,
         typer.Option("--stats", metavar="FILE", help="Write times, memory and sizes as JSON."),
@@ -42,24 +57,52 @@ def run(
     and outputs have one more last column.
 
     Example:  whence run routes.dl -F facts -D out
+
+    Example:  whence run routes.dl -F facts -D out --engine spark --master 'local[4]'
     """
     with reported():
+        on_spark = spark.spark_options(engine, master, strategy, tasks, conf)
         compiled = compile_program(
             open_program(program), quiet=quiet, semiring=semiring, annotate=annotate
         )
-        from whence.app.run import run_program
         from whence.engine.base import Limits
 
+        limits = Limits(max_memory, timeout, max_tuples)
+
+        def warn(warning: Diagnostic) -> None:
+            if not quiet:
+                report([warning])
+
         with Progress(enabled=False if quiet else None) as progress:
+            if on_spark is not None:
+                from whence.app.run_spark import run_on_spark
+
+                run_on_spark(
+                    compiled,
+                    facts=facts,
+                    out=None if output == "-" else output,
+                    sessions=on_spark.session,
+                    strategy=on_spark.strategy,
+                    tasks=on_spark.tasks,
+                    limits=limits,
+                    on_bad_row=on_bad_row.value,
+                    stats_file=stats,
+                    observer=progress,
+                    follow=progress.follow,
+                    warn=warn,
+                )
+                return
+            from whence.app.run import run_program
+
             run_program(
                 compiled,
-                facts_dir=facts,
-                out_dir=None if str(output) == "-" else output,
+                facts_dir=spark.here(facts, "-F"),
+                out_dir=None if output == "-" else spark.here(output, "-D"),
                 engine=engine.value,
-                limits=Limits(max_memory, timeout, max_tuples),
+                limits=limits,
                 threads=threads,
                 on_bad_row=on_bad_row.value,
                 stats_file=stats,
                 observer=progress,
-                warn=lambda warning: None if quiet else report([warning]),
+                warn=warn,
             )
