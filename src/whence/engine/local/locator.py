@@ -16,7 +16,9 @@ from typing import Any
 @contextlib.contextmanager
 def keeping_code_in(folder: Path) -> Iterator[None]:
     """Have Numba keep the machine code of functions that are made kernels inside the block."""
-    from numba.core import caching
+    import numba.core.caching
+
+    caching: Any = numba.core.caching
 
     class InFolder(caching._CacheLocator):  # type: ignore[misc]
         def __init__(self, line: int) -> None:
