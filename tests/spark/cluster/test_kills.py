@@ -1,0 +1,43 @@
+"""An executor that is killed in the middle of a job costs time, and no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spark.cluster.driver import NODES, Driver
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+CLOSURE = [[x, y] for x in range(NODES + 1) for y in range(x + 1, NODES + 1)]
+"""The ways along the chain of the scenarios."""
+
+
+def check_kill(kill: dict[str, Any]) -> None:
+    """The executor was killed while its task was running, and Spark noticed."""
+    assert not kill["fault"], kill["fault"]
+    assert kill["executor"] > 0
+    assert any(tasks > 0 for tasks in kill["running"]), "no task was running"
+    assert any(attempt > 0 or failed > 0 for attempt, failed in kill["attempts"]), kill
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "gang"])
+def test_an_executor_is_killed_in_the_middle_of_an_evaluation(
+    on_local_cluster: Driver, strategy: str
+) -> None:
+    found = on_local_cluster.ask("killed", strategy=strategy)
+    check_kill(found["kill"])
+    assert strategy in found["strategies"]
+    assert found["rows"] == CLOSURE
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "gang"])
+def test_fresh_executors_of_a_standalone_cluster_know_the_package(
+    on_standalone: Driver, strategy: str
+) -> None:
+    """Also the one that comes in place of another that was killed."""
+    found = on_standalone.ask("killed", strategy=strategy)
+    check_kill(found["kill"])
+    assert strategy in found["strategies"]
+    assert found["rows"] == CLOSURE
