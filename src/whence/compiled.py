@@ -28,6 +28,8 @@ from whence.rewrite.stated import Default, read_annotations, state_annotations
 from whence.syntax.nodes import Atom, Program
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from whence.facts.annotations import Shape
 
 
@@ -68,6 +70,23 @@ class Compiled:
                 d.name for d in known if d.attributes and d.attributes[-1].name == COLUMN
             )
         return Shape(self.source, self.semiring, carriers, self.annotations)
+
+    @property
+    def semiring_name(self) -> str | None:
+        """A name by which the semiring can be made anew; None where there is none."""
+        if isinstance(self.asked, str):
+            return self.asked
+        return None if self.asked is not None or self.semiring is None else self.semiring.name
+
+    def taken(self, relation: str, table: pa.Table) -> pa.Table:
+        """Return facts as engines take them: with annotations as the run wants them, or none."""
+        if self.semiring is not None:
+            return self.shape.taken(relation, table)
+        for decl in self.source.relations:
+            if decl.name == relation and decl.provenance is not None:
+                cut = table.num_columns > decl.arity > 0
+                return table.select(range(decl.arity)) if cut else table
+        return table
 
     def as_json(self) -> dict[str, object]:
         """Return what `whence plan --format json` prints."""

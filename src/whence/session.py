@@ -43,7 +43,7 @@ __all__ = [
     "read_text",
 ]
 
-ENGINES = ("local",)
+ENGINES = ("local", "spark")
 """The engines that `--engine` names."""
 
 
@@ -87,45 +87,59 @@ def evaluate(
     `semiring` and `annotations` are those of `compile`, for a program that is not compiled yet.
     """
     compiled = _compiled(program, semiring, annotations)
-    _check_functors(compiled.plan.program, functors)
+    check_functors(compiled.plan.program, functors)
     inputs = inputs or {}
-    if compiled.semiring is None:
-        chosen = _engine(engine, functors)
-        plain = {name: _unannotated(compiled, name, table) for name, table in inputs.items()}
-        return chosen.evaluate(
-            compiled.plan, plain, limits=limits, threads=threads, observer=observer
-        )
-    from whence.view.annotated import ShownEvaluation
-
-    shape = compiled.shape
-    taken = {name: shape.taken(name, table) for name, table in inputs.items()}
+    facts = {name: compiled.taken(name, table) for name, table in inputs.items()}
     found: Evaluation
-    if shape.carriers is not None:
+    if compiled.semiring is None or compiled.semiring.chain is not None:
         chosen = _engine(engine, functors)
         found = chosen.evaluate(
-            compiled.plan, taken, limits=limits, threads=threads, observer=observer
+            compiled.plan, facts, limits=limits, threads=threads, observer=observer
         )
     else:
-        from whence.engine.annotated import evaluate_annotated
+        found = _annotated(compiled, facts, engine, limits, threads, observer, functors)
+    if compiled.semiring is None:
+        return found
+    from whence.view.annotated import ShownEvaluation
 
-        found = evaluate_annotated(
+    return ShownEvaluation(found, compiled.shape)
+
+
+def _annotated(
+    compiled: Compiled,
+    facts: Mapping[str, pa.Table],
+    engine: str,
+    limits: Limits,
+    threads: int | None,
+    observer: Observer | None,
+    functors: UserFunctors | None,
+) -> Evaluation:
+    """Evaluate in a semiring that is no chain."""
+    assert compiled.semiring is not None
+    if engine == "spark":
+        from whence.engine.spark.engine import SparkEngine
+
+        return SparkEngine(functors=functors).evaluate_annotated(
             compiled.plan,
-            taken,
+            facts,
             compiled.semiring,
-            functors=functors,
+            name=compiled.semiring_name,
             limits=limits,
             threads=threads,
             observer=observer,
         )
-    return ShownEvaluation(found, shape)
+    _engine(engine, functors)
+    from whence.engine.annotated import evaluate_annotated
 
-
-def _unannotated(compiled: Compiled, relation: str, table: pa.Table) -> pa.Table:
-    """Return facts without their annotations, which a plain run passes over."""
-    for decl in compiled.source.relations:
-        if decl.name == relation and decl.provenance is not None:
-            return table.select(range(decl.arity)) if table.num_columns > decl.arity > 0 else table
-    return table
+    return evaluate_annotated(
+        compiled.plan,
+        facts,
+        compiled.semiring,
+        functors=functors,
+        limits=limits,
+        threads=threads,
+        observer=observer,
+    )
 
 
 def _compiled(
@@ -143,12 +157,17 @@ def _engine(name: str, functors: UserFunctors | None) -> Engine:
         from whence.engine.local.engine import LocalEngine
 
         return LocalEngine(functors=functors)
+    if name == "spark":
+        from whence.engine.spark.engine import SparkEngine
+
+        return SparkEngine(functors=functors)
     raise UsageError(
         Diagnostic("W0801", f"there is no engine `{name}`", hint=f"one of {', '.join(ENGINES)}")
     )
 
 
-def _check_functors(program: Program, functors: UserFunctors | None) -> None:
+def check_functors(program: Program, functors: UserFunctors | None) -> None:
+    """Refuse a program that declares functors without Python functions."""
     missing = [f for f in program.functors if functors is None or f.name not in functors]
     if missing:
         raise DataError(
@@ -186,15 +205,12 @@ def maintain(
 
     _check_strategy(strategy)
     compiled = _compiled(program, semiring, annotations)
-    _check_functors(compiled.plan.program, functors)
+    check_functors(compiled.plan.program, functors)
     inputs = inputs or {}
     if compiled.semiring is not None and compiled.semiring.chain is None:
         return _renewed(compiled, inputs, limits, threads, observer, functors)
     shape = None if compiled.semiring is None else compiled.shape
-    if shape is None:
-        inputs = {name: _unannotated(compiled, name, table) for name, table in inputs.items()}
-    else:
-        inputs = {name: shape.taken(name, table) for name, table in inputs.items()}
+    inputs = {name: compiled.taken(name, table) for name, table in inputs.items()}
     live = LiveView(
         compiled.passes[-1][1],
         inputs,

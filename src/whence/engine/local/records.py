@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from json.decoder import scanstring
 
 import numpy as np
 
@@ -15,6 +14,8 @@ from whence.functor.values import wrap_number, wrap_unsigned
 from whence.syntax.nodes import Constant, Kind
 
 MAX_DEPTH = 100_000
+
+_DECODER = json.JSONDecoder(strict=False)
 
 
 class RecordText:
@@ -139,7 +140,7 @@ class ExactRecordText(RecordText):
     def scalar_end(self, text: str, at: int) -> int:
         """Return where the text of a field that begins here ends."""
         if text.startswith('"', at):
-            return int(scanstring(text, at + 1)[1])
+            return int(_DECODER.raw_decode(text, at)[1])
         return super().scalar_end(text, at)
 
 
