@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -148,7 +149,7 @@ SYMBOLS = hand_made(
 
 @pytest.mark.parametrize("tasks", [1, 2, 3])
 def test_symbols_and_records_are_told_once_and_mean_the_same(tasks: int) -> None:
-    names = ["a", "b, ]", "nü\n", "\ud800", "", "fünfte"]
+    names = ["a", "b, ]", "nü\n", "\0", "", "fünfte"]
     steps = [(names[i], names[i + 1]) for i in range(len(names) - 1)] + [("a", "fünfte")]
     table = pa.table([string_array([s[i] for s in steps]) for i in range(2)], names=["0", "1"])
     agree(SYMBOLS, {"step": table}, tasks)
@@ -192,12 +193,16 @@ FUNCTOR = hand_made(
 )
 
 
+def functions(next_: Callable[[int], int]) -> UserFunctors:
+    return UserFunctors().add("next", next_)
+
+
 def test_functions_of_the_user_run_at_every_task() -> None:
     found = run_gang(
         FUNCTOR,
         {"start": numbers([(1,)], 1)},
         3,
-        functors=UserFunctors({"next": lambda x: (x * 7) % 101}),
+        functors=functions(lambda x: (x * 7) % 101),
     )
     assert found.rows(copy("seen", 0)) == sorted({((7**i) % 101,) for i in range(101)})
 
@@ -209,7 +214,7 @@ def test_a_function_that_fails_at_one_task_is_told_as_it_is() -> None:
         return x + 1
 
     with pytest.raises(DataError, match="too far"):
-        run_gang(FUNCTOR, {"start": numbers([(1,)], 1)}, 3, functors=UserFunctors({"next": next_}))
+        run_gang(FUNCTOR, {"start": numbers([(1,)], 1)}, 3, functors=functions(next_))
 
 
 def test_outboxes_let_go_of_their_memory() -> None:
