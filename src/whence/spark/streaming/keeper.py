@@ -7,6 +7,8 @@ kept before anything else, and what it changed appears at once under the batch's
 from __future__ import annotations
 
 import functools
+import logging
+import itertools
 import os
 import pickle
 import secrets
@@ -38,6 +40,11 @@ _BATCHES = 100
 """Batches after which there is a new snapshot."""
 _ROWS = 4, 10_000
 """Or when so many times as many rows have come and gone as the last one has, and so many."""
+
+_ATTEMPTS = 4
+_LOST = "Could not recover from a failed barrier ResultStage"
+"""What Spark says when an executor dies under tasks that run together, which it does not try
+again; a shuffle behind them would let it, and cost every batch."""
 
 Sink = Callable[["SparkSession", Path, int, Mapping[str, Path]], None]
 """What takes the changes of a batch: the folder of each relation that changed."""
@@ -85,6 +92,7 @@ class Keeper:
         self.committed = folder.committed
         self._run = uuid.uuid4().hex
         self._access = Access(secrets.token_bytes(32))
+        logging.getLogger("py4j.clientserver").addFilter(_is_no_mistake)
         self._reader = Reader(
             {name: streamed.columns(name) for name in streamed.inputs},
             {
@@ -163,7 +171,9 @@ class Keeper:
             folder = self.folder.path / "bad"
             folder.mkdir(exist_ok=True)
             beside = folder / f".{batch}.tmp"
-            beside.write_text("".join(f"{line}\n" for line in lines_of(found.bad)), "utf-8")
+            lines = "".join(f"{line}\n" for line in lines_of(found.bad))
+            # Bytes that were no UTF-8 are lone surrogates by now, and JSON's `\\udc…` here.
+            beside.write_text(lines, "utf-8", errors="backslashreplace")
             beside.rename(folder / f"batch-{batch:012d}.jsonl")
         streamed = self.streamed
         columns = {name: streamed.columns(name) for name in streamed.inputs}
@@ -180,21 +190,31 @@ class Keeper:
             came = merged([Delta(came=dict(self._first)), delta]).came
             given = Delta(came={**came, **self.streamed.constants})
         body = given.encode() if before.batch < 0 else delta.encode()
-        token = self._meeting.begin(Orders(batch, before, body, compact))
         context = self.spark.sparkContext
-        work = functools.partial(
-            run_batch, self._run, self._job, self._meeting.location, self._access, token
-        )
         context.setJobDescription(f"whence: batch {batch}, {delta.rows} base facts come and go")
-        tasks = self.streamed.tasks
-        slots = context.parallelize(range(tasks), tasks)
-        found = slots.barrier().mapPartitions(work) if tasks > 1 else slots.mapPartitions(work)
-        told: list[Told] = [pickle.loads(one) for one in found.collect()]
+        orders = Orders(batch, before, body, compact)
+        for attempt in itertools.count(1):
+            try:
+                told = self._run_once(orders)
+                break
+            except Exception as error:
+                if attempt == _ATTEMPTS or _LOST not in str(error):
+                    raise
         for one in told:
             if one.failed:
                 kind, diagnostics = pickle.loads(one.failed)
                 raise kind(*diagnostics)
         return told
+
+    def _run_once(self, orders: Orders) -> list[Told]:
+        token = self._meeting.begin(orders)
+        work = functools.partial(
+            run_batch, self._run, self._job, self._meeting.location, self._access, token
+        )
+        tasks = self.streamed.tasks
+        slots = self.spark.sparkContext.parallelize(range(tasks), tasks)
+        found = slots.barrier().mapPartitions(work) if tasks > 1 else slots.mapPartitions(work)
+        return [pickle.loads(one) for one in found.collect()]
 
     def _publish(self, batch: int, told: list[Told], compact: bool) -> None:
         """Let what the batch changed appear, and the snapshot if there is one."""
@@ -220,6 +240,11 @@ class Keeper:
             os.rename(staging / "snapshot", target)
             _sync(target.parent)
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _is_no_mistake(record: logging.LogRecord) -> bool:
+    """Say whether Spark's bridge may log this: a mistake of the user's is told without a trace."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], WhenceError)
 
 
 def _changes(told: list[Told]) -> dict[str, tuple[int, int]]:
