@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from whence.diagnostics import Diagnostic, UsageError
 from whence.engine.spark.known import BROADCAST_BYTES, Known, know
 from whence.engine.spark.located import keep, locate
-from whence.engine.spark.model import Group, SparkPlan, Strategy
+from whence.engine.spark.model import ALONE, Group, SparkPlan, Strategy
 from whence.engine.spark.placement import place
 from whence.engine.spark.rounds.supported import why_not as why_not_by_rounds
 from whence.engine.spark.sites import Draft
+from whence.engine.spark.splitting import split_joins
 from whence.engine.spark.together import kept_together, why_unshipped
 from whence.engine.spark.why import why_apart, why_exchanged, why_not_apart
 from whence.plan.build import build_plan
@@ -74,7 +75,7 @@ class _Cutting:
             case _:
                 reasons = kept_together(self.known)
                 while todo:
-                    todo = todo[self._take(todo, reasons) :]
+                    todo = self._take(todo, reasons)
         self._refuse()
         facts = {fact: None for s in self.known.plan.strata for fact in s.facts}
         groups: list[Group] = []
@@ -86,42 +87,51 @@ class _Cutting:
 
     # ── parts ──
 
-    def _take(self, todo: Sequence[Stratum], reasons: Mapping[int, str]) -> int:
-        """Take the next part from what is to do, and return how many strata it has."""
+    def _take(self, todo: list[Stratum], reasons: Mapping[int, str]) -> list[Stratum]:
+        """Take the next part from what is to do, and return what is left."""
         free = _leading(todo, lambda s: s.number not in reasons)
         if not free:
             count = _leading(todo, lambda s: s.number in reasons)
-            return self._alone(todo, count, reasons[todo[0].number])
+            return todo[self._alone(todo, count, reasons[todo[0].number]) :]
         if self.memory is not None and self._is_too_much(todo[:free]):
             count = _leading(todo[:free], lambda s: why_not_by_rounds(self.known.plan, s) is None)
             if count:
                 why = f"what is given has more than the {self.memory:,} bytes that tasks may hold"
                 self.parts.append(_Part(Strategy.ROUNDS, list(todo[:count]), why))
-                return count
+                return todo[count:]
         if self.forced is not Strategy.GANG:
             count = self._most(todo[:free], ships=False)
             if count:
-                return self._apart(todo[:count])
+                self._apart(todo[:count])
+                return todo[count:]
         return self._exchanged(todo, free)
 
-    def _apart(self, strata: Sequence[Stratum]) -> int:
+    def _apart(self, strata: Sequence[Stratum]) -> None:
         draft = self._place(strata, ships=False)
         assert draft is not None
-        why = why_apart(self.known, strata, draft)
-        self.parts.append(_Part(Strategy.DECOMPOSED, list(strata), why, draft))
-        return len(strata)
+        sites = [s for found in draft.local.values() for s in found]
+        if sites and all(site.whole is ALONE for site in sites):
+            why = "its rules read whole relations"
+            self.parts.append(_Part(Strategy.ALONE, list(strata), why, draft))
+        else:
+            why = why_apart(self.known, strata, draft)
+            self.parts.append(_Part(Strategy.DECOMPOSED, list(strata), why, draft))
 
-    def _exchanged(self, todo: Sequence[Stratum], free: int) -> int:
+    def _exchanged(self, todo: list[Stratum], free: int) -> list[Stratum]:
         """Take strata whose tuples are shipped, and those around them that may as well be there."""
-        why = why_unshipped(self.known, todo[0])
+        whole = self.forced is Strategy.GANG
+        why = None if whole else why_unshipped(self.known, todo[0])
         count = 0
         if why is None:
-            whole = self.forced is Strategy.GANG
             end = _leading(todo[:free], lambda s: whole or self._goes_along(s, first=todo[0]))
-            count = self._most(todo[:end], ships=True)
+            self.known, split = split_joins(self.known, todo[:end])
+            todo = [*split, *todo[end:]]
+            count = self._most(split, ships=True)
         if not count:
-            return self._alone(todo, 1, why or "no task would have all that its rules read")
-        strata = list(todo[:count])
+            why = why or why_unshipped(self.known, todo[0])
+            why = why or "no task would have all that its rules read"
+            return todo[self._alone(todo, 1, why) :]
+        strata = todo[:count]
         if self.parts and self.parts[-1].strategy is Strategy.DECOMPOSED:
             before = self.parts[-1].strata
             if not any(s.recursive for s in before) and self._place(before + strata, ships=True):
@@ -131,7 +141,7 @@ class _Cutting:
         assert draft is not None
         said = why_exchanged(self.known, strata, draft)
         self.parts.append(_Part(Strategy.GANG, strata, said, draft))
-        return count
+        return todo[count:]
 
     def _goes_along(self, stratum: Stratum, first: Stratum) -> bool:
         """Say whether a stratum is evaluated by those who ship anyway: not if it falls apart."""

@@ -50,7 +50,8 @@ class Known:
 
     def bytes(self, relation: str) -> int:
         """Return about how much the relation is, as far as that is known."""
-        return self.sizes.get(relation, 0) * max(1, self.arity(relation)) * 8
+        rows = self.sizes.get(relation, 0)
+        return rows * max(1, self.arity(relation)) * 8 if rows else 0
 
     def fits(self, relation: str) -> bool:
         """Say whether what is given of the relation may be sent to every task."""

@@ -169,7 +169,7 @@ def locate(
     group = Group(
         number,
         strategy,
-        tuple(s.number for s in strata),
+        tuple(dict.fromkeys(s.number for s in strata)),
         found.program(),
         tuple(found.reads.values()),
         writes,
@@ -211,7 +211,7 @@ def keep(
     return Group(
         number,
         strategy,
-        tuple(s.number for s in strata),
+        tuple(dict.fromkeys(s.number for s in strata)),
         program,
         tuple(Copy(name, name, ALONE) for name in read),
         tuple(Copy(name, name, ALONE) for name in written),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from whence.engine.spark.known import Known
 from whence.engine.spark.model import EVERYWHERE, By, Placement
+from whence.engine.spark.placement import place
 from whence.engine.spark.sites import Draft
 from whence.plan.bodies import known_name
 from whence.plan.nodes import Stratum
@@ -32,20 +34,17 @@ def why_apart(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
 def why_exchanged(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
     """Say what is shipped, and why."""
     shipped = [
-        f"`{known_name(name)}` is wanted {placed(known, name, (s.home, *s.copies))}"
+        f"{_shown(name)} {placed(known, name, (s.home, *s.copies))}"
         for name, s in draft.shipped.items()
     ]
-    recursive = [f"`{known_name(n)}`" for s in strata if s.recursive for n in s.relations]
-    if recursive:
-        return f"no column is carried through the recursion of {listed(recursive)}: " + listed(
-            shipped
-        )
-    return "rules derive tuples at other tasks than read them: " + listed(shipped)
+    if not shipped:
+        return "nothing has to be shipped"
+    return f"{why_not_apart(known, strata)}; shipped are {listed(shipped)}"
 
 
 def why_not_apart(known: Known, strata: Sequence[Stratum]) -> str:
     """Say why a group cannot do without shipping."""
-    recursive = [f"`{known_name(n)}`" for s in strata if s.recursive for n in s.relations]
+    recursive = [_shown(n) for s in strata if s.recursive for n in s.relations if not _made(n)]
     large = [
         f"`{known_name(name)}`"
         for name in dict.fromkeys(
@@ -57,11 +56,12 @@ def why_not_apart(known: Known, strata: Sequence[Stratum]) -> str:
         )
         if not known.fits(name)
     ]
-    if large:
+    unlimited = replace(known, sizes={})
+    if large and place(unlimited, strata, {n for s in strata for n in s.relations}, ships=False):
         return f"{listed(large)} would have to be at every task, and is too much for that"
     if recursive:
         return f"no column is carried through the recursion of {listed(recursive)}"
-    return "no task would have all that its rules read"
+    return "rules read tuples at other tasks than those that derive them"
 
 
 def placed(known: Known, name: str, places: Iterable[Placement]) -> str:
@@ -76,6 +76,14 @@ def placed(known: Known, name: str, places: Iterable[Placement]) -> str:
         for p in places
     ]
     return listed(said)
+
+
+def _shown(name: str) -> str:
+    return "what is between two joins" if _made(name) else f"`{known_name(name)}`"
+
+
+def _made(name: str) -> bool:
+    return name.startswith("@join")
 
 
 def column(known: Known, name: str, number: int) -> str:
