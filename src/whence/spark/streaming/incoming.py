@@ -37,6 +37,8 @@ FIELDS = ("op", "relation", "values", "time")
 TEXT = "text"
 PLACE = ("source", "position")
 """Where an update comes from: a file and a line, a topic's partition and an offset."""
+MOMENT = "moment"
+"""When a file appeared: files of one batch are read in this order, then in that of their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class Reader:
     def read(self, table: pa.Table) -> Read:
         """Return the updates in a table of lines, or of fields."""
         found = Read()
+        if MOMENT in table.column_names:
+            table = table.sort_by([(MOMENT, "ascending"), ("source", "ascending")])
         if TEXT in table.column_names:
             self._read_lines(table, found)
         else:
@@ -77,9 +81,9 @@ class Reader:
         return found
 
     def _read_lines(self, table: pa.Table, found: Read) -> None:
-        columns = [table.column(name).to_pylist() for name in (TEXT, *PLACE)]
+        columns = [_texts(table.column(TEXT)), *(table.column(n).to_pylist() for n in PLACE)]
         for text, source, position in zip(*columns, strict=True):
-            for number, line in enumerate((text or "").splitlines()):
+            for number, line in enumerate((text or "").split("\n")):
                 at = (position or 0) + number
                 try:
                     fact = self._parser.parse(line)
@@ -150,6 +154,16 @@ class Reader:
         parser.name = source or "<updates>"
         diagnostic = parser.diagnose(fault, line, at)
         found.bad.append(Bad(parser.name, at, line, diagnostic))
+
+
+def _texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Return texts; bytes that are no UTF-8 are lone surrogates, which no update may have."""
+    try:
+        found: list[str | None] = column.to_pylist()
+        return found
+    except UnicodeDecodeError:
+        raw = column.cast(pa.binary()).to_pylist()
+        return [None if one is None else one.decode("utf-8", "surrogateescape") for one in raw]
 
 
 def refuse(bad: Sequence[Bad]) -> None:

@@ -7,8 +7,8 @@ kept before anything else, and what it changed appears at once under the batch's
 from __future__ import annotations
 
 import functools
-import logging
 import itertools
+import logging
 import os
 import pickle
 import secrets
@@ -42,9 +42,9 @@ _ROWS = 4, 10_000
 """Or when so many times as many rows have come and gone as the last one has, and so many."""
 
 _ATTEMPTS = 4
-_LOST = "Could not recover from a failed barrier ResultStage"
+_LOST = ("Could not recover from a failed barrier ResultStage", "PeerLost", "attempt is over")
 """What Spark says when an executor dies under tasks that run together, which it does not try
-again; a shuffle behind them would let it, and cost every batch."""
+again; a shuffle behind them would let it, and cost every batch. Or a peer noticed it first."""
 
 Sink = Callable[["SparkSession", Path, int, Mapping[str, Path]], None]
 """What takes the changes of a batch: the folder of each relation that changed."""
@@ -198,7 +198,7 @@ class Keeper:
                 told = self._run_once(orders)
                 break
             except Exception as error:
-                if attempt == _ATTEMPTS or _LOST not in str(error):
+                if attempt == _ATTEMPTS or not any(what in str(error) for what in _LOST):
                     raise
         for one in told:
             if one.failed:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.diagnostics import Diagnostic, UsageError
-from whence.spark.streaming.incoming import FIELDS, PLACE, TEXT
+from whence.spark.streaming.incoming import FIELDS, MOMENT, PLACE, TEXT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,18 +23,19 @@ def updates(
 
     A file has lines such as `+link(1, 2).` or JSON, as `whence watch` reads them. It has to appear
     whole: write it elsewhere and move it there. A batch has whole files, in the order of their
-    times; `files_per_batch` says how many at most.
+    times and then of their names; `files_per_batch` says how many at most.
     """
-    reader = spark.readStream.option("wholetext", True)
+    reader = spark.readStream
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     if pattern is not None:
         reader = reader.option("pathGlobFilter", pattern)
-    frame = reader.text(str(path))
+    frame = reader.text(str(path), wholetext=True)
     return frame.selectExpr(
         f"value AS {TEXT}",
         "_metadata.file_path AS source",
         "CAST(1 AS BIGINT) AS position",
+        f"_metadata.file_modification_time AS {MOMENT}",
     )
 
 
@@ -55,6 +56,7 @@ def updates_from(frame: DataFrame) -> DataFrame:
         place = [source.alias("source"), F.col("offset").alias("position")]
     place += [F.lit(None).cast("string").alias("source")] if len(place) < 1 else []
     place += [F.lit(None).cast("bigint").alias("position")] if len(place) < 2 else []
+    place += [F.col(MOMENT)] if MOMENT in names else []
     if TEXT in names:
         return frame.select(F.col(TEXT).cast("string").alias(TEXT), *place)
     if {"op", "relation", "values"} <= {*names}:

@@ -1,0 +1,102 @@
+"""A driver that is killed at any point goes on as if it had not been."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark.streams import SAME_GENERATION, Feed, rows_of
+from whence import spark as on_spark
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+TESTS = Path(__file__).parents[1]
+NAMES = ("sg", "cousins", "alone")
+KILLS = int(os.environ.get("WHENCE_KILLS", "20"))
+
+
+def start(feed: Feed, state: Path) -> subprocess.Popen[bytes]:
+    """Start a driver in a process group of its own."""
+    script = Path(__file__).with_name("stream_driver.py")
+    return subprocess.Popen(
+        [sys.executable, str(script), str(feed.folder), str(state)],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def traces(state: Path) -> tuple[object, ...]:
+    """Return what changes on disk when a driver is at work."""
+    parts = ("deltas", "staging", "changes/sg", "snapshots")
+    names = [sorted(os.listdir(state / p)) if (state / p).is_dir() else [] for p in parts]
+    committed = state / "committed"
+    return (*map(tuple, names), committed.stat().st_mtime_ns if committed.exists() else 0)
+
+
+def kill(driver: subprocess.Popen[bytes], whole: bool) -> None:
+    """Kill the driver; with `whole` its JVM and workers too, else they notice by themselves."""
+    if whole:
+        os.killpg(driver.pid, signal.SIGKILL)
+    else:
+        driver.kill()
+    driver.communicate()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:  # the JVM ends when its driver has
+        try:
+            os.killpg(driver.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(driver.pid, signal.SIGKILL)
+
+
+def changes(spark: Any, state: Path, name: str) -> set[tuple[Any, ...]]:
+    """Return all changes, each with its batch, none of them twice."""
+    return rows_of(on_spark.changes(spark, state, name))
+
+
+@pytest.mark.timeout(3600)
+def test_a_driver_killed_at_random_points_changes_nothing(spark: Any, tmp_path: Path) -> None:
+    chance = random.Random(2)
+    feed = Feed(tmp_path / "in", ["up", "down", "flat"], nodes=7)
+    for _ in range(4 * KILLS):
+        feed.write(12)
+    state = tmp_path / "killed"
+    kills = 0
+    while kills < KILLS:
+        driver, before = start(feed, state), traces(state)
+        while driver.poll() is None and traces(state) == before:
+            time.sleep(0.01)
+        time.sleep(chance.choice([0, 0.01, 0.05, chance.random()]))
+        if driver.poll() is not None:
+            assert driver.returncode == 0, driver.communicate()[1].decode()
+            break
+        kill(driver, whole=chance.random() < 0.5)
+        kills += 1
+    done = on_spark.last_batch(state)
+    last = start(feed, state)
+    assert last.wait(1200) == 0, last.communicate()[1].decode()
+    last.communicate()
+    assert kills == KILLS
+    assert done < feed.written - 1, "the driver was done before it was killed often enough"
+    calm = tmp_path / "calm"
+    other = start(feed, calm)
+    assert other.wait(1200) == 0, other.communicate()[1].decode()
+    other.communicate()
+    for name in NAMES:
+        expected = feed.expected(SAME_GENERATION, name)
+        assert rows_of(on_spark.view(spark, state, name)) == expected
+        assert rows_of(on_spark.view(spark, calm, name)) == expected
+        assert changes(spark, state, name) == changes(spark, calm, name)
+    assert sorted(os.listdir(state / "staging")) == []
