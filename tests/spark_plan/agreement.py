@@ -12,8 +12,24 @@ from property.test_engine_agrees import text
 from spark_plan.simulator import simulate, simulate_local
 from whence.diagnostics import UsageError
 from whence.engine.spark.groups import cut
-from whence.engine.spark.model import SparkPlan, Strategy
+from whence.engine.spark.model import Group, SparkPlan, Strategy
 from whence.session import compile
+from whence.syntax.printer import print_rule
+from whence.syntax.souffle import parse
+
+
+def cut_text(text: str, *, tasks: int = 2, **options: Any) -> SparkPlan:
+    """Return the Spark plan of a program that is asked for its outputs."""
+    program = parse(text)
+    inputs = [d.relation for d in program.directives if d.action == "input"]
+    asked = [d.relation for d in program.directives if d.action == "output"]
+    compiled = compile(program, inputs=inputs)
+    return cut(compiled.plan, tasks=tasks, inputs=inputs, asked=asked, **options)
+
+
+def rules_of(group: Group) -> list[str]:
+    """Return the rules that a task evaluates, as text."""
+    return [print_rule(rule) for rule in group.program.rules]
 
 
 def cut_case(case: Case, tasks: int, **options: Any) -> SparkPlan:

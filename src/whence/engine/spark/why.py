@@ -34,12 +34,12 @@ def why_apart(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
 def why_exchanged(known: Known, strata: Sequence[Stratum], draft: Draft) -> str:
     """Say what is shipped, and why."""
     shipped = [
-        f"{_shown(name)} {placed(known, name, (s.home, *s.copies))}"
+        f"{_shown(name)} goes {placed(known, name, (s.home, *s.copies))}"
         for name, s in draft.shipped.items()
     ]
     if not shipped:
         return "nothing has to be shipped"
-    return f"{why_not_apart(known, strata)}; shipped are {listed(shipped)}"
+    return f"{why_not_apart(known, strata)}: {listed(shipped)}"
 
 
 def why_not_apart(known: Known, strata: Sequence[Stratum]) -> str:
@@ -65,14 +65,11 @@ def why_not_apart(known: Known, strata: Sequence[Stratum]) -> str:
 
 
 def placed(known: Known, name: str, places: Iterable[Placement]) -> str:
-    """Say where a relation is.
-
-    Columns have their names: `by x and by y`.
-    """
+    """Say where the tuples of a relation go."""
     said = [
-        f"by `{column(known, name, p.column)}`"
+        f"to the owners of `{column(known, name, p.column)}`"
         if isinstance(p, By)
-        else ("at every task" if p is EVERYWHERE else "at one task")
+        else ("to every task" if p is EVERYWHERE else "to one task")
         for p in places
     ]
     return listed(said)
