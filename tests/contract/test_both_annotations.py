@@ -1,0 +1,10 @@
+"""The cases of `tests/property/test_annotations.py`, on both engines."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract.both import both_engines  # noqa: F401
+from property.test_annotations import *  # noqa: F403
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]

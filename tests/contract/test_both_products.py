@@ -1,0 +1,10 @@
+"""The cases of `tests/engine/test_products.py`, on both engines."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract.both import both_engines  # noqa: F401
+from engine.test_products import *  # noqa: F403
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
