@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from whence.analysis.kinds import record_fields, relation_kinds, type_kinds
 from whence.functor.values import canonical_float, wrap_number
-from whence.syntax.nodes import Constant, FunctorDecl, Kind, Nil, Program, Term
+from whence.syntax.nodes import Atom, Constant, FunctorDecl, Kind, Nil, Program, Term
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 UNIT: Final = "unit"
@@ -84,26 +85,62 @@ def names_of(arity: int) -> list[str]:
     return [f"c{i}" for i in range(arity)] or [UNIT]
 
 
-def literal(term: Constant | Nil) -> Column:
-    """Return a constant as a column."""
-    from pyspark.sql import functions as F
-
-    if isinstance(term, Nil) or term.kind is Kind.RECORD:
-        return F.lit("nil")
-    match term.kind:
-        case Kind.SYMBOL:
-            return F.lit(str(term.value))
-        case Kind.FLOAT:
-            return F.lit(canonical_float(float(term.value)))
-        case _:
-            return F.lit(wrap_number(int(term.value))).cast("bigint")
-
-
 def zero(kind: Kind) -> Column:
     """Return what stands where a null would be, which is nowhere."""
     from pyspark.sql import functions as F
 
     return F.lit("") if TYPES[kind] == "string" else F.lit(0).cast(TYPES[kind])
+
+
+def fact_table(facts: Sequence[Atom], cells: Sequence[Cell]) -> pa.Table:
+    """Return facts of constants as rounds hold them."""
+    import pyarrow as pa
+
+    if not cells:
+        return pa.table({UNIT: pa.array([0] * len(facts), pa.int32())})
+    kinds = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
+    return pa.table(
+        {
+            name: pa.array([_inside(fact.args[i]) for fact in facts], kinds[TYPES[cell.kind]])
+            for i, (name, cell) in enumerate(zip(names_of(len(cells)), cells, strict=True))
+        }
+    )
+
+
+def _inside(term: Term) -> int | float | str:
+    if isinstance(term, Nil):
+        return "nil"
+    assert isinstance(term, Constant)
+    match term.kind:
+        case Kind.RECORD:
+            return "nil"
+        case Kind.SYMBOL:
+            return str(term.value)
+        case Kind.FLOAT:
+            return canonical_float(float(term.value))
+        case _:
+            return wrap_number(int(term.value))
+
+
+def filled(frame: DataFrame, cells: Sequence[Cell]) -> DataFrame:
+    """Return a frame whose columns are known to have no nulls."""
+    from pyspark.sql import functions as F
+
+    if not cells:
+        return frame.select(F.lit(0).alias(UNIT))
+    names = names_of(len(cells))
+    return frame.select(
+        *(F.coalesce(F.col(n), zero(c.kind)).alias(n) for n, c in zip(names, cells, strict=True))
+    )
+
+
+def literal(term: Constant | Nil) -> Column:
+    """Return a constant as a column."""
+    from pyspark.sql import functions as F
+
+    found = F.lit(_inside(term))
+    numbers = isinstance(term, Constant) and TYPES[term.kind or Kind.NUMBER] == "bigint"
+    return found.cast("bigint") if numbers else found
 
 
 def entering(frame: DataFrame, cells: Sequence[Cell]) -> DataFrame:

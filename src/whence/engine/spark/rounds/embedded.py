@@ -139,8 +139,9 @@ def column_function(computation: Computation) -> Callable[..., Column]:
             kept = base64.b64encode(pickle.dumps((type(error), error.diagnostics))).decode()
             raise RuntimeError(f"{_MARK}{kept};") from None
 
-    made = arrow_udf(compute, _spark_type(computation))
-    return made.asNondeterministic()
+    made: Any = arrow_udf(compute, _spark_type(computation))  # type: ignore[call-overload]
+    found: Callable[..., Column] = made.asNondeterministic()
+    return found
 
 
 def _spark_type(computation: Computation) -> str:

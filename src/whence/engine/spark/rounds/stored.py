@@ -30,6 +30,11 @@ Keep = Callable[["DataFrame"], "DataFrame"]
 class Merging(Protocol):
     """What makes rows one: equality, or having the same key."""
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that rows that become one agree in."""
+        ...
+
     def new(self, derived: DataFrame, known: DataFrame | None, hint: str) -> DataFrame:
         """Return what is new, once each."""
         ...
@@ -44,6 +49,11 @@ class AsSet:
     """Rows that are all kept, once each."""
 
     arity: int
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns."""
+        return tuple(range(self.arity))
 
     def new(self, derived: DataFrame, known: DataFrame | None, hint: str) -> DataFrame:
         """Return what is not known, once each."""
@@ -66,6 +76,11 @@ class AsBest:
 
     arity: int
     keyed: Keyed
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The key."""
+        return self.keyed.key
 
     def _value(self) -> Column:
         from pyspark.sql import functions as F
