@@ -8,7 +8,11 @@ import pytest
 
 from spark_plan.agreement import cut_text, rules_of
 from whence.diagnostics import UsageError
+from whence.engine.spark.known import know
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, SparkPlan, Strategy
+from whence.engine.spark.together import kept_together
+from whence.plan.build import build_plan
+from whence.syntax.souffle import parse
 
 D, G, A, R = Strategy.DECOMPOSED, Strategy.GANG, Strategy.ALONE, Strategy.ROUNDS
 
@@ -260,10 +264,6 @@ def test_a_constant_in_a_head_is_derived_where_it_is_owned() -> None:
     [
         (".limitsize path(n=10)", "`.limitsize` counts all tuples of `path`"),
         (
-            ".functor next(x: number): number stateful\npath(x, @next(x)) :- edge(x, x).",
-            "the functor `@next` has a state",
-        ),
-        (
             ".decl name(s: symbol)\n.input name\npath(as(s, number), 1) :- name(s).",
             "`as` reads the number that one evaluation gave a value",
         ),
@@ -279,6 +279,22 @@ def test_what_depends_on_one_evaluation_stays_together(more: str, why: str) -> N
     with pytest.raises(UsageError) as error:
         cut_text(f"{LEFT}\n{more}", forced=G)
     assert [d.code for d in error.value.diagnostics] == ["W1000"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("path(x, $) :- edge(x, x).", "`$` counts through the whole evaluation"),
+        (
+            ".functor next(x: number): number stateful\npath(x, @next(x)) :- edge(x, x).",
+            "the functor `@next` has a state",
+        ),
+    ],
+)
+def test_what_counts_will_stay_together_when_engines_know_it(more: str, why: str) -> None:
+    plan = build_plan(parse(f"{LEFT}\n{more}"))  # checks would refuse it as not supported yet
+    found = kept_together(know(plan, inputs=["edge"], sizes=None, tasks=2))
+    assert set(found.values()) == {why}
 
 
 GROWING = (
