@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from whence.engine.spark.frames import Columns, shown
 from whence.rows import tuples_of
 from whence.view.base import Batch
 from whence.view.partitioned import Partition
@@ -16,8 +17,15 @@ from whence.view.partitioned_plan import Kept
 class Partitions:
     """All tasks of a program's views."""
 
-    def __init__(self, groups: Sequence[Kept], outputs: Collection[str], tasks: int) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Kept],
+        outputs: Collection[str],
+        tasks: int,
+        columns: Mapping[str, Columns],
+    ) -> None:
         self.tasks = tasks
+        self.columns = columns
         self.held = [Partition(groups, outputs, task=t, tasks=tasks) for t in range(tasks)]
         self.posts: list[Post] = []
 
@@ -44,7 +52,7 @@ class Partitions:
             for name, (came, went) in future.result().items():
                 mine = found.setdefault(name, (set(), set()))
                 for table, into in zip((came, went), mine, strict=True):
-                    rows = [] if table is None else tuples_of(table)
+                    rows = [] if table is None else tuples_of(shown(table, self.columns[name]))
                     assert len(set(rows)) == len(rows)
                     assert not into & set(rows), f"{name} changed at two tasks"
                     into |= set(rows)
@@ -53,7 +61,8 @@ class Partitions:
     def table(self, relation: str) -> set[tuple]:
         """Return the tuples that all tasks hold of a relation."""
         tables = [table for p in self.held if (table := p.table(relation)) is not None]
-        return {row for table in tables for row in tuples_of(table)}
+        columns = self.columns[relation]
+        return {row for table in tables for row in tuples_of(shown(table, columns))}
 
 
 def net(

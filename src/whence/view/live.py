@@ -19,6 +19,7 @@ from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import Delta, LiveRelation, replace_rows
 from whence.engine.local.operators import CHUNK, Chunks
+from whence.engine.local.records import RecordText
 from whence.engine.local.rules import compile_steps
 from whence.engine.local.searches import Unsuited
 from whence.engine.local.values import Values
@@ -55,8 +56,10 @@ class LiveView:
         threads: int | None = None,
         observer: Observer | None = None,
         functors: UserFunctors | None = None,
+        records: type[RecordText] = RecordText,
     ) -> None:
         self._program = program
+        self._records = records
         self._strategy = strategy
         self._functors = functors or UserFunctors()
         self._observer = observer
@@ -90,7 +93,7 @@ class LiveView:
     def _build(self, program: Maintained, inputs: Mapping[str, pa.Table]) -> None:
         """Evaluate everything and make it live."""
         given = {program.base[name]: table for name, table in inputs.items()}
-        evaluation = LocalEvaluation(program.plan, given, Values(), self._functors)
+        evaluation = LocalEvaluation(program.plan, given, Values(), self._functors, self._records)
         self._guard.restart()
         self._guard.tuples = 0
         relations: dict[str, LiveRelation] = {}

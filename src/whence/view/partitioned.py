@@ -2,7 +2,8 @@
 
 The tasks of a program go through its groups in the same order. Base facts come to all of them, and
 each takes its share; what a group changes goes on to the groups that read it, to other tasks where
-those need it there.
+those need it there. Tables are as tasks exchange them, with records written so that any symbol in
+them is read as it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from whence.analysis.kinds import relation_kinds
 from whence.engine.base import Limits
+from whence.engine.local.records import ExactRecordText
 from whence.engine.spark.model import EVERYWHERE, Copy, Placement
 from whence.engine.spark.shuffle import empty_table, share, shares
 from whence.facts.directives import concat_facts
@@ -206,6 +208,7 @@ class Partition:
             limits=settings.limits,
             threads=settings.threads,
             functors=settings.functors,
+            records=ExactRecordText,
         )
         return {
             name: (table, table.slice(0, 0))

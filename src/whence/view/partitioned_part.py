@@ -23,6 +23,7 @@ from whence.engine.local.guard import Guard
 from whence.engine.local.kernels.hashing import Ints, Rows
 from whence.engine.local.live import NONE, Delta, replace_rows
 from whence.engine.local.operators import Chunks
+from whence.engine.local.records import ExactRecordText
 from whence.engine.local.rules import compile_steps
 from whence.engine.local.values import Values
 from whence.engine.local.warm import prepare_live_kernels
@@ -66,6 +67,7 @@ class SharedPart:
         self.work = StratumWork(0, tuple(sorted(part.own)), "ranked")
         self._guard = Guard(limits)
         self._external = frozenset(part.external)
+        self._supports = frozenset(support_of(ship) for ship in part.ships)
         self._maintained = maintained(part.program, (*part.external, *given), unsearched=None)
         self._build(threads, functors or UserFunctors())
         self._first = True
@@ -74,7 +76,7 @@ class SharedPart:
     def _build(self, threads: int, functors: UserFunctors) -> None:
         """Make all relations; those that tasks share are empty until the first batch."""
         program = self._maintained
-        evaluation = LocalEvaluation(program.plan, {}, Values(), functors)
+        evaluation = LocalEvaluation(program.plan, {}, Values(), functors, ExactRecordText)
         machine = Machine(evaluation, {}, self._guard, threads)
         own = self.part.own
         sizes = RoundSizes(evaluation.relations)
@@ -196,12 +198,11 @@ class SharedPart:
     def _received(self, incoming: Sequence[Parcel]) -> dict[str, Rows]:
         """Return the tuples for each relation; those for a home say who derives them."""
         found: dict[str, list[Rows]] = {}
-        supports = {support_of(ship) for ship in self.part.ships}
         for sender, parcel in enumerate(incoming):
             self.rules.clock = max(self.rules.clock, parcel.clock)
             for name, tables in parcel.tables.items():
                 for table in tables:
-                    if name in supports:
+                    if name in self._supports:
                         table = _with_sender(table, sender)
                     found.setdefault(name, []).append(self.evaluation.encode(name, table))
         return {name: np.concatenate(parts) for name, parts in found.items()}
@@ -274,7 +275,7 @@ class SharedPart:
             if not delta:
                 continue
             deltas[name] = delta
-            if name not in self._external:
+            if name not in self._supports:  # copies may be read by other parts
                 came, went = relation.tuples_of(delta)
                 decode = self.evaluation.decode
                 moved[name] = decode(name, came), decode(name, went)

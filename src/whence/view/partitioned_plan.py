@@ -119,7 +119,7 @@ def stated(plan: SparkPlan, declared: Program) -> dict[str, pa.Table]:
     found: dict[str, list[Atom]] = {}
     for fact in plan.facts:
         found.setdefault(fact.relation, []).append(fact)
-    kinds = {}
+    kinds: dict[str, tuple[Kind, ...]] = {}
     for group in plan.groups:
         known = relation_kinds(group.program)
         kinds |= {copy.relation: known[copy.name] for copy in group.reads}

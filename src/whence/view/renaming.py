@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from whence.syntax.nodes import Atom, Literal, Program, Term, rebuild, walk
 
@@ -24,10 +24,10 @@ def renamed(program: Program, names: Mapping[str, str]) -> Program:
     def one(node: _NodeT) -> _NodeT:
         if not any(isinstance(n, Atom) and n.relation in names for n in walk(node)):
             return node
-        node = rebuild(node, one)
-        if isinstance(node, Atom) and node.relation in names:
-            return replace(node, relation=names[node.relation])
-        return node
+        again = rebuild(node, one)
+        if isinstance(again, Atom) and again.relation in names:
+            again = replace(again, relation=names[again.relation])
+        return cast("_NodeT", again)
 
     def name(relation: str) -> str:
         return names.get(relation, relation)

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 from whence.engine.spark.frames import as_spark
 from whence.spark.streaming.program import Streamed
 from whence.view.annotated import difference, tuples
-from whence.view.base import Change
 from whence.view.partitioned_part import Moved
 
 OP = "op"
@@ -29,33 +28,18 @@ def batch_column(columns: list[str]) -> str:
 
 def shown(streamed: Streamed, relation: str, moved: Moved) -> tuple[pa.Table, pa.Table] | None:
     """Return what came and went as people see it."""
-    came, went = moved[relation]
-    names = [c.name for c in streamed.shown_columns(relation)]
-    if streamed.shape is None:
-        found = [_named(t, names) if t is not None else None for t in (came, went)]
-        first, second = found
-        if first is None and second is None:
-            return None
-        if first is None:
-            assert second is not None
-            first = second.slice(0, 0)
-        return first, first.slice(0, 0) if second is None else second
-    shape = streamed.shape
-    come, gone = (None if t is None else shape.shown(relation, t) for t in (came, went))
-    if come is not None and gone is not None and shape.hides(relation):
-        # A fact whose annotation alone has changed has not changed to those who do not see it.
-        before, after = (dict.fromkeys(tuples(t)) for t in (gone, come))
-        change: Change | None = difference(shape, relation, before, after)
-        return None if change is None else (change.inserted, change.deleted)
+    come, gone = (None if t is None else streamed.shown(relation, t) for t in moved[relation])
     there = come if come is not None else gone
     if there is None:
         return None
+    shape = streamed.shape
+    if shape is not None and come is not None and gone is not None and shape.hides(relation):
+        # A fact whose annotation alone has changed has not changed to those who do not see it.
+        before, after = (dict.fromkeys(tuples(t)) for t in (gone, come))
+        change = difference(shape, relation, before, after)
+        return None if change is None else (change.inserted, change.deleted)
     none = there.slice(0, 0)
     return (none if come is None else come), (none if gone is None else gone)
-
-
-def _named(table: pa.Table, names: list[str]) -> pa.Table:
-    return table.rename_columns(names) if names else table
 
 
 def write_changes(streamed: Streamed, relation: str, moved: Moved, path: Path) -> tuple[int, int]:
@@ -77,11 +61,8 @@ def write_changes(streamed: Streamed, relation: str, moved: Moved, path: Path) -
 
 def write_view(streamed: Streamed, relation: str, table: pa.Table, path: Path) -> None:
     """Write the tuples of a relation that one task holds."""
-    names = [c.name for c in streamed.shown_columns(relation)]
-    if streamed.shape is not None:
-        table = streamed.shape.shown(relation, table)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(as_spark(_named(table, names)), path)
+    _write(as_spark(streamed.shown(relation, table)), path)
 
 
 def _write(table: pa.Table, path: Path) -> None:

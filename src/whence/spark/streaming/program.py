@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from whence import session
 from whence.diagnostics import Diagnostic, UsageError, nearest
+from whence.engine.spark import frames
 from whence.engine.spark.groups import cut
 from whence.facts.annotations import Shape
 from whence.facts.schema import Column, columns_of, shown_columns
@@ -45,6 +46,8 @@ class Streamed:
     """How annotated tables look inside and outside."""
     kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     """Those of the columns that base facts have inside."""
+    inside: Mapping[str, frames.Columns] = field(default_factory=dict)
+    """How relations look inside, with annotations as columns."""
 
     def columns(self, relation: str) -> tuple[Column, ...]:
         """Return the columns of a relation's base facts, as people give them."""
@@ -59,9 +62,16 @@ class Streamed:
     def taken(self, relation: str, table: pa.Table) -> pa.Table:
         """Return base facts as the views take them."""
         if self.shape is not None:
-            return self.shape.taken(relation, table)
-        arity = self.source.relation(relation).arity
-        return table.select(range(arity)) if table.num_columns > arity > 0 else table
+            table = self.shape.taken(relation, table)
+        else:
+            arity = self.source.relation(relation).arity
+            table = table.select(range(arity)) if table.num_columns > arity > 0 else table
+        return frames.normal(table, self.inside[relation])
+
+    def shown(self, relation: str, table: pa.Table) -> pa.Table:
+        """Return tuples of the views as people see them."""
+        table = frames.shown(table, self.inside[relation])
+        return table if self.shape is None else self.shape.shown(relation, table)
 
 
 def streamed(
@@ -107,6 +117,7 @@ def streamed(
         speaks=tasks > 1 and speaks(groups),
         shape=None if compiled.semiring is None else compiled.shape,
         kinds={name: tuple(kinds[name]) for name in inputs if name in kinds},
+        inside=frames.columns_of(compiled.plan.program),
     )
 
 
