@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 END: Final = "$END"
 FOLDER: Final = Path(__file__).parent
@@ -51,10 +51,15 @@ class Table:
 @cache
 def load(grammar: str) -> Table:
     """Return the table of the grammar file of that name."""
-    text = (FOLDER / f"{grammar}.lark").read_text(encoding="utf-8")
-    return _read(FOLDER / f"{grammar}.json", _checksum(text)) or compile_grammar(
-        text, STARTS[grammar]
-    )
+    text = _file(f"{grammar}.lark")
+    return _read(f"{grammar}.json", _checksum(text)) or compile_grammar(text, STARTS[grammar])
+
+
+def _file(name: str) -> str:
+    """Return a file of this folder, which may be in an archive."""
+    assert __spec__ is not None
+    loader: Any = __spec__.loader
+    return str(loader.get_data(str(FOLDER / name)), "utf-8")
 
 
 def store() -> None:
@@ -81,9 +86,9 @@ def to_json(table: Table, grammar: str) -> str:
     return f"{_checksum(grammar)} {_checksum(body)}\n{body}\n"
 
 
-def _read(path: Path, checksum: str) -> Table | None:
+def _read(name: str, checksum: str) -> Table | None:
     try:
-        head, body, *_ = path.read_text(encoding="utf-8").split("\n")
+        head, body, *_ = _file(name).split("\n")
     except (OSError, ValueError):
         return None
     if head != f"{checksum} {_checksum(body)}":

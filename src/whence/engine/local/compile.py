@@ -115,8 +115,10 @@ def cache_folder() -> Path:
 @functools.cache
 def _digest() -> str:
     source = hashlib.sha256()
-    for path in sorted((Path(__file__).parent / "kernels").glob("*.py")):
-        source.update(path.read_bytes())
+    folder, loader = Path(__file__).parent / "kernels", cast(Any, __spec__).loader
+    names = ["__init__", *(module.name for module in pkgutil.iter_modules([str(folder)]))]
+    for name in sorted(names):  # the package may be in an archive
+        source.update(loader.get_data(str(folder / f"{name}.py")))
     return f"kernels-{source.hexdigest()[:16]}"
 
 

@@ -71,10 +71,10 @@ def write_archive(archive: Path) -> None:
 
     prepare_kernels()  # so that there is machine code to be sent
     prepare_live_kernels()
-    package, code = _package(), cache_folder()
+    code = cache_folder()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
-        for path, name in _sources(package):
-            out.write(path, name)
+        for name, data in _sources():
+            out.writestr(name, data)
         for path in sorted(code.iterdir()):
             if path.suffix in (".nbi", ".nbc"):
                 out.write(path, f"engine/local/__pycache__/{code.name}/{path.name}")
@@ -84,10 +84,19 @@ def _package() -> Path:
     return Path(whence.__file__).parent
 
 
-def _sources(package: Path) -> Iterator[tuple[Path, str]]:
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield path, str(path.relative_to(package))
+def _sources() -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the package, which may be in an archive itself."""
+    package = _package()
+    if package.is_dir():
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield str(path.relative_to(package)), path.read_bytes()
+        return
+    loader: Any = whence.__loader__
+    with zipfile.ZipFile(loader.archive) as own:
+        for name in sorted(own.namelist()):
+            if name.startswith("whence/") and not name.endswith("/"):
+                yield name.removeprefix("whence/"), own.read(name)
 
 
 def _check_executors(spark: SparkSession) -> None:
