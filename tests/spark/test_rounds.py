@@ -269,3 +269,38 @@ def test_rounds_can_outlive_executors(spark: Any, tmp_path: Any) -> None:
     spark.sparkContext.setCheckpointDir(str(tmp_path))
     agree(spark, CLOSURE, {"edge": pairs((1, 2), (2, 3))}, Options(reliable=True))
     assert any(tmp_path.rglob("part-*"))
+
+
+def test_what_is_large_is_joined_where_it_lies(spark: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("whence.engine.spark.rounds.relations.BROADCAST_BYTES", 0)
+    monkeypatch.setattr("whence.engine.spark.rounds.loop.HASHED_ROWS", 0)
+    agree(spark, CLOSURE, {"edge": RING})
+
+
+def test_partitions_grow_with_relations(spark: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("whence.engine.spark.rounds.relations.ROWS_PER_PARTITION", 20)
+    monkeypatch.setattr("whence.engine.spark.rounds.stored.LAYERS", 2)
+    for rules in ("path(x, z) :- path(x, y), edge(y, z).", OTHERS["non-linear"]):
+        text = CLOSURE.replace("path(x, z) :- path(x, y), edge(y, z).", rules)
+        found = agree(spark, text, {"edge": RING})
+        assert found.frames["path"].rdd.getNumPartitions() > 4
+
+
+def stages_of(spark: Any, description: str) -> int:
+    """Return how many stages the jobs of this name had."""
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    found = (jobs.apply(i) for i in range(jobs.size()))
+    named = [
+        j for j in found if j.description().isDefined() and j.description().get() == description
+    ]
+    return sum(job.stageIds().size() for job in named)
+
+
+def test_a_recursion_with_a_pivot_moves_nothing(spark: Any) -> None:
+    texts = (CLOSURE.replace("path", "stays"), CLOSURE.replace("path", "moves"))
+    texts = (texts[0], texts[1].replace("moves(x, y), edge(y, z)", "moves(x, y), moves(y, z)"))
+    for text in texts:
+        agree(spark, text, {"edge": pairs((1, 2), (2, 3), (3, 4))}, Options(reliable=False))
+    # Small relations are sent, then deltas are joined and counted: a shuffle would be one more.
+    assert stages_of(spark, "stays: round 1") == 3
+    assert stages_of(spark, "moves: round 1") > 3

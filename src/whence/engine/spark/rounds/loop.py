@@ -194,7 +194,7 @@ class _Rounds:
         derived = reduce(lambda a, b: a.union(b), parts)
         if stratum.recursive:
             derived = home.of(derived, relations.partitions)
-        return relations.keep(self._stored[name].fresh(derived, "shuffle_hash"))
+        return relations.keep_renamed(self._stored[name].fresh(derived, "shuffle_hash"))
 
     def _recursion(
         self, plan: StratumPlan, seeds: Mapping[str, DataFrame], homes: Mapping[str, Home]
@@ -238,7 +238,7 @@ class _Rounds:
             derived = homes[name].of(reduce(lambda a, b: a.union(b), parts), partitions)
             large = (self._stored[name].rows or 0) > HASHED_ROWS * partitions
             fresh = self._stored[name].fresh(derived, "merge" if large else "shuffle_hash")
-            kept[name] = self._relations.keep(fresh)
+            kept[name] = self._relations.keep_renamed(fresh)
         return kept
 
     # ── watching ──

@@ -76,6 +76,7 @@ class Relations:
         self._frames = frames
         self._options = options
         self._laid: dict[tuple[str, tuple[int, ...], int], DataFrame] = {}
+        self._renamed = 0
 
     # ── reading ──
 
@@ -98,7 +99,7 @@ class Relations:
         if at not in self._laid:
             columns = [f"c{i}" for i in key]
             moved = frame.repartition(self.partitions, *columns).sortWithinPartitions(*columns)
-            self._laid[at] = self.keep(moved)
+            self._laid[at] = self.keep_renamed(moved)
         return self._laid[at]
 
     def is_small(self, name: str) -> bool:
@@ -117,6 +118,18 @@ class Relations:
         if self._options.reliable:
             return frame.checkpoint(eager=True)
         return frame.localCheckpoint(eager=False)
+
+    def keep_renamed(self, frame: DataFrame) -> DataFrame:
+        """Keep a frame whose columns may be those of another one.
+
+        Spark would find that out and forget how the rows are partitioned, since it remembers that
+        by columns; metadata that no other column has make them new.
+        """
+        from pyspark.sql import functions as F
+
+        self._renamed += 1
+        mark = {"whence": self._renamed}
+        return self.keep(frame.select(*(F.col(c).alias(c, metadata=mark) for c in frame.columns)))
 
     def begin(self, name: str, keyed: Keyed | None) -> Stored:
         """Return a relation without rows."""
@@ -139,7 +152,9 @@ class Relations:
         for name, home in homes.items():
             stored = self.stored[name]
             there = Home(home.columns or stored.merging.columns)
-            stored.layers = [self.keep(there.of(layer, self.partitions)) for layer in stored.layers]
+            stored.layers = [
+                self.keep_renamed(there.of(layer, self.partitions)) for layer in stored.layers
+            ]
 
     # ── counting ──
 
