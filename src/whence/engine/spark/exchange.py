@@ -18,11 +18,15 @@ from whence.syntax.nodes import Nil, Variable
 
 _PASSES = 4
 _STARTS = 8
+_TRIED = 1000
+"""Rules over all starts: with many rules there are fewer."""
 
 _GIVEN = 0.05
 """What a copy of a relation from outside costs beside one that is shipped round by round."""
 _TOO_MUCH = 1000.0
 _NOT_AT_HOME = 0.5
+_ALL_SEE_ALL = 0.4
+"""What a site costs at which every task looks at every new tuple."""
 _ONE_TASK = 3.0
 """What a site costs at which one task does all the work."""
 
@@ -39,7 +43,8 @@ def choose_sites(
     """Return a site for each rule; `own` are the relations they derive, `inside` the group's."""
     choosing = _Choosing(known, inside, own, wanted)
     options = [choosing.options(rule) for rule in rules]
-    starts: list[str | None] = [None, *sorted(own)[:_STARTS]]
+    count = min(_STARTS, _TRIED // max(1, len(rules)))
+    starts: list[str | None] = [None, *sorted(own)[:count]]
     found = [choosing.descend(options, start) for start in starts]
     return min(found, key=lambda one: one[0])[1]
 
@@ -77,19 +82,19 @@ class _Choosing:
     def descend(self, options: Sequence[list[Site]], start: str | None) -> tuple[float, list[Site]]:
         """Return the sites that rules settle for, when this relation is had everywhere first."""
         copies: Copies = Counter((n, p) for n, places in self.wanted.items() for p in places)
-        first: Copies = Counter()
-        if start is not None:
-            first[start, EVERYWHERE] = 1
+        first = [] if start is None else [(start, EVERYWHERE)]
         chosen: list[Site | None] = [None] * len(options)
+        copies.update(first)
         for turn in range(_PASSES):
             before = list(chosen)
+            if turn == 1:
+                copies.subtract(first)
             for place, sites in enumerate(options):
                 current = chosen[place]
                 if current is not None:
                     copies.subtract(current.demands())
-                had = copies + first if turn == 0 else copies
-                tried = [self._thrifty(site, had) for site in sites]
-                best = min(tried, key=lambda site: self._more(site, had))
+                tried = [self._thrifty(site, copies) for site in sites]
+                best = min(tried, key=lambda site: self._more(site, copies))
                 copies.update(best.demands())
                 chosen[place] = best
             if before == chosen:
@@ -137,7 +142,9 @@ class _Choosing:
         homes = [By(c) for c, term in enumerate(site.statement.head) if term == site.anchor]
         known = any(had[name, By(c)] > 0 for c in range(len(site.statement.head)))
         landing = any(had[name, home] > 0 for home in homes) or (bool(homes) and not known)
-        return cost + (0.0 if landing else _NOT_AT_HOME)
+        cost += 0.0 if landing else _NOT_AT_HOME
+        new = [p for n, p in site.demands() if n in self.own]
+        return cost + (_ALL_SEE_ALL if new and not any(isinstance(p, By) for p in new) else 0.0)
 
     def _cost(self, sites: Sequence[Site], copies: Copies) -> float:
         had = [copy for copy, count in copies.items() if count > 0]

@@ -65,6 +65,9 @@ class _Cutting:
     memory: int | None
     forced: Strategy | None
     parts: list[_Part] = field(default_factory=list)
+    tried: dict[tuple[tuple[int, ...], bool], tuple[Sequence[Stratum], Draft | None]] = field(
+        default_factory=dict
+    )
 
     def run(self) -> SparkPlan:
         todo = [s for s in self.known.plan.strata if self.known.is_defined(s)]
@@ -123,7 +126,7 @@ class _Cutting:
         why = None if whole else why_unshipped(self.known, todo[0])
         count = 0
         if why is None:
-            end = _leading(todo[:free], lambda s: whole or self._goes_along(s, first=todo[0]))
+            end = free if whole else self._reach(todo[:free])
             self.known, split = split_joins(self.known, todo[:end])
             todo = [*split, *todo[end:]]
             count = self._most(split, ships=True)
@@ -143,13 +146,17 @@ class _Cutting:
         self.parts.append(_Part(Strategy.GANG, strata, said, draft))
         return todo[count:]
 
-    def _goes_along(self, stratum: Stratum, first: Stratum) -> bool:
-        """Say whether a stratum is evaluated by those who ship anyway: not if it falls apart."""
-        if stratum is first:
-            return True
-        if why_unshipped(self.known, stratum) is not None:
-            return False
-        return not stratum.recursive or self._place([stratum], ships=False) is None
+    def _reach(self, strata: Sequence[Stratum]) -> int:
+        """Return how far those go who ship: to the last recursion that must be, and what follows.
+
+        A recursion after that which falls apart is better off by itself.
+        """
+        last = max(
+            place
+            for place, stratum in enumerate(strata)
+            if not place or (stratum.recursive and self._place([stratum], ships=False) is None)
+        )
+        return last + 1 + _leading(strata[last + 1 :], lambda s: not s.recursive)
 
     def _alone(self, todo: Sequence[Stratum], count: int, why: str) -> int:
         """Take strata for one task, and as many more as what they follow depends on."""
@@ -174,11 +181,14 @@ class _Cutting:
         return low
 
     def _place(self, strata: Sequence[Stratum], *, ships: bool) -> Draft | None:
-        draft = place(self.known, strata, self._outputs(strata), ships=ships)
-        if draft is None:
-            return None
-        part = _Part(Strategy.DECOMPOSED, list(strata), "", draft)
-        return draft if self._selects(part) else None
+        key = (tuple(map(id, strata)), ships)
+        if key not in self.tried:
+            draft = place(self.known, strata, self._outputs(strata), ships=ships)
+            part = _Part(Strategy.DECOMPOSED, list(strata), "", draft)
+            # Strata are kept with the answer: the next ones must not get their addresses.
+            kept = draft if draft is not None and self._selects(part) else None
+            self.tried[key] = (strata, kept)
+        return self.tried[key][1]
 
     def _selects(self, part: _Part) -> bool:
         """Say whether a recursion that would grow for ever still follows only what is best."""
