@@ -6,21 +6,28 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark.streams import ANNOTATED
+from view.partitions import Partitions
+from whence import session
 from whence.diagnostics import DataError, UsageError, WhenceError
 from whence.engine.spark.gang.endpoint import Access
+from whence.facts.schema import arrow_schema
 from whence.rows import tuples_of
+from whence.spark.streaming.changed import shown
 from whence.spark.streaming.incoming import Reader, Soft, lines_of, refuse, work_out
 from whence.spark.streaming.mailbox import Correspondence, Mailbox, PeerLost, PeerStopped
 from whence.spark.streaming.meeting import Holding, Meeting, Mode, Orders, meet
-from whence.spark.streaming.program import streamed
+from whence.spark.streaming.program import Streamed, streamed
 from whence.spark.streaming.state import Committed, Delta, Folder, merged
 from whence.syntax.nodes import Kind
+from whence.view.base import Update
 from whence.view.windows import Window
 
 PROGRAM = """
@@ -354,3 +361,55 @@ def test_mistakes_in_what_is_asked_for_are_told_before_anything_starts() -> None
             tasks=1,
             semiring="why",
         )
+
+
+# ── annotations ──
+
+
+def test_annotations_of_a_chain_are_kept_by_several_tasks() -> None:
+    chance = Random(4)
+    program = streamed(ANNOTATED, tasks=2)
+    held = Partitions(program.groups, program.outputs, 2, program.inside)
+    schema = arrow_schema(program.columns("link"))
+    links: dict[tuple[int, int], float] = {}
+    told: set[tuple] = set()
+
+    def facts(rows: list[tuple]) -> pa.Table | None:
+        if not rows:
+            return None
+        columns = zip(zip(*rows, strict=True), schema, strict=True)
+        return program.taken(
+            "link", pa.table([pa.array(v, f.type) for v, f in columns], schema=schema)
+        )
+
+    for _ in range(12):
+        came, went = [], []
+        for _ in range(6):
+            pair = chance.randrange(6), chance.randrange(6)
+            if pair in links:
+                went.append((*pair, links.pop(pair)))
+            else:
+                links[pair] = float(chance.randrange(1, 9))
+                came.append((*pair, links[pair]))
+        came = [row for row in came if links.get(row[:2]) == row[2]]
+        went = [row for row in went if row not in came]
+        moved = held.moved({"link": Update(facts(came), facts(went)), **_constants(program)})
+        for part in moved:
+            for come, gone in filter(None, (shown(program, name, part) for name in part)):
+                told -= set(tuples_of(gone))
+                told |= set(tuples_of(come))
+        rows = [(*pair, cost) for pair, cost in links.items()]
+        inputs = (
+            {}
+            if not rows
+            else {
+                "link": pa.table([pa.array(v) for v in zip(*rows, strict=True)], names=schema.names)
+            }
+        )
+        found = session.evaluate(session.parse(ANNOTATED), inputs)
+        assert told == set(tuples_of(found.table("dist")))
+    assert told
+
+
+def _constants(program: Streamed) -> dict[str, Update]:
+    return {name: Update(table) for name, table in program.constants.items()}

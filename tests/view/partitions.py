@@ -29,8 +29,8 @@ class Partitions:
         self.held = [Partition(groups, outputs, task=t, tasks=tasks) for t in range(tasks)]
         self.posts: list[Post] = []
 
-    def apply(self, batch: Batch) -> dict[str, tuple[set[tuple], set[tuple]]]:
-        """Apply a batch at all tasks; return what came and went, and that nothing did twice."""
+    def moved(self, batch: Batch) -> list[Moved]:
+        """Apply a batch at all tasks; return what each tells."""
         threads = Threads(self.tasks)
         sides: Sequence[Exchange] = threads.sides if self.tasks > 1 else [Alone()]
         self.posts = [Post(side) for side in sides]
@@ -47,9 +47,13 @@ class Partitions:
             errors = [e for f in futures if (e := f.exception()) is not None]
         if errors:
             raise min(errors, key=lambda e: "Barrier" in type(e).__name__)
+        return [future.result() for future in futures]
+
+    def apply(self, batch: Batch) -> dict[str, tuple[set[tuple], set[tuple]]]:
+        """Apply a batch at all tasks; return what came and went, and that nothing did twice."""
         found: dict[str, tuple[set[tuple], set[tuple]]] = {}
-        for future in futures:
-            for name, (came, went) in future.result().items():
+        for moved in self.moved(batch):
+            for name, (came, went) in moved.items():
                 mine = found.setdefault(name, (set(), set()))
                 for table, into in zip((came, went), mine, strict=True):
                     rows = [] if table is None else tuples_of(shown(table, self.columns[name]))

@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING
 from whence.diagnostics import WhenceError
 from whence.engine.spark.decomposed import packed_functors, pickled
 from whence.engine.spark.gang.endpoint import Access
+from whence.engine.spark.gang.job import tls_of
+from whence.engine.spark.session import is_local
 from whence.functor.user import UserFunctors
+from whence.spark.streaming.alive import KeepAlive
 from whence.spark.streaming.changed import batch_column
 from whence.spark.streaming.incoming import OnBadRow, Reader, Soft, lines_of, refuse, work_out
 from whence.spark.streaming.meeting import Meeting, Orders
@@ -35,7 +38,9 @@ from whence.view.windows import Window
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
+_LOOPBACK = "127.0.0.1"
 _BATCHES = 100
 """Batches after which there is a new snapshot."""
 _ROWS = 4, 10_000
@@ -71,7 +76,13 @@ class Done:
     batch: int
     seconds: dict[str, float]
     updates: int
+    """Base facts that came and went."""
+    late: int
+    """Updates that the watermark had passed."""
+    bad: int
+    """Updates that were put aside."""
     changes: dict[str, tuple[int, int]]
+    """For each output, how many tuples came and went."""
     tasks: list[Told]
 
 
@@ -91,7 +102,7 @@ class Keeper:
         """What the last batch cost."""
         self.committed = folder.committed
         self._run = uuid.uuid4().hex
-        self._access = Access(secrets.token_bytes(32))
+        self._access = Access(secrets.token_bytes(32), tls_of(spark))
         logging.getLogger("py4j.clientserver").addFilter(_is_no_mistake)
         self._reader = Reader(
             {name: streamed.columns(name) for name in streamed.inputs},
@@ -114,11 +125,21 @@ class Keeper:
             packed_functors(options.functors),
         )
         self._job = spark.sparkContext.broadcast(pickled(job))
-        host = spark.conf.get("spark.driver.host") or "127.0.0.1"
-        self._meeting = Meeting(host, self._access, streamed.tasks, together=streamed.speaks)
+        conf, local = spark.sparkContext.getConf(), is_local(spark)
+        host = _LOOPBACK if local else conf.get("spark.driver.host", _LOOPBACK)
+        bound = host if local else conf.get("spark.driver.bindAddress", host)
+        self._meeting = Meeting(bound, self._access, streamed.tasks, together=streamed.speaks)
+        self._service = self._access.location(host, self._meeting.port)
+        self._alive = KeepAlive(spark, streamed.tasks)
+        folder.clean(self.committed)  # what a driver that was killed left behind
+
+    def watch(self, query: StreamingQuery) -> None:
+        """Keep processes with views alive while the query is."""
+        self._alive.begin(query)
 
     def close(self) -> None:
         """End the service at the driver."""
+        self._alive.end()
         self._meeting.shutdown()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
@@ -130,6 +151,10 @@ class Keeper:
             raise
 
     def _apply(self, frame: DataFrame, batch: int) -> None:
+        with self._alive.busy:
+            self._apply_now(frame, batch)
+
+    def _apply_now(self, frame: DataFrame, batch: int) -> None:
         started = time.perf_counter()
         before = self.committed
         if batch <= before.batch:
@@ -159,7 +184,9 @@ class Keeper:
         changes = _changes(told)
         now = time.perf_counter()
         seconds = {"read": read - started, "tasks": ran - read, "commit": now - ran}
-        self.last = Done(batch, seconds, delta.rows, changes, told)
+        late, bad = after.late - before.late, after.bad - before.bad
+        self.last = Done(batch, seconds, delta.rows, late, bad, changes, told)
+        self._alive.touch()
 
     def _read(self, frame: DataFrame, batch: int) -> Delta:
         """Read the updates of a batch, and keep what they come to."""
@@ -209,7 +236,7 @@ class Keeper:
     def _run_once(self, orders: Orders) -> list[Told]:
         token = self._meeting.begin(orders)
         work = functools.partial(
-            run_batch, self._run, self._job, self._meeting.location, self._access, token
+            run_batch, self._run, self._job, self._service, self._access, token
         )
         tasks = self.streamed.tasks
         slots = self.spark.sparkContext.parallelize(range(tasks), tasks)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlparse
 
 from whence.diagnostics import Diagnostic, UsageError, nearest
+from whence.engine.spark.gang.job import gang_tasks
 from whence.engine.spark.ship import equip
 from whence.functor.user import UserFunctors
 from whence.rewrite.read_in import AnySemiring
@@ -75,11 +76,12 @@ def maintain(
     frame = updates_from(updates)
     folder = Folder(_local(checkpoint))
     known = _known(folder)
-    slots = _slots(spark)
-    wanted = tasks or (int(known["tasks"]) if known else slots)
-    _check_tasks(wanted, slots)
     compiled = streamed(
-        program, tasks=wanted, outputs=outputs, semiring=semiring, annotations=annotations
+        program,
+        tasks=_tasks(spark, tasks, known),
+        outputs=outputs,
+        semiring=semiring,
+        annotations=annotations,
     )
     held = _windows(compiled, windows, ttl)
     _agree(folder, known, compiled, held, watermark)
@@ -103,22 +105,21 @@ def maintain(
     return Live(writer.start(), keeper)
 
 
-def _slots(spark: SparkSession) -> int:
-    """Return how many tasks run at once."""
-    context = spark.sparkContext._jsc.sc()
-    profile = context.resourceProfileManager().defaultResourceProfile()
-    return max(1, int(context.maxNumConcurrentTasks(profile)))
-
-
-def _check_tasks(tasks: int, slots: int) -> None:
-    if not 1 <= tasks <= slots:
+def _tasks(spark: SparkSession, asked: int | None, known: Mapping[str, Any] | None) -> int:
+    """Return how many tasks keep the views: all have to run at once."""
+    wanted = asked
+    if wanted is None:
+        wanted = int(known["tasks"]) if known else spark.sparkContext.defaultParallelism
+    slots = gang_tasks(spark, max(1, wanted))
+    if not 1 <= wanted <= slots and (asked is not None or known):
         raise UsageError(
             Diagnostic(
                 "W1043",
-                f"views cannot be kept by {tasks} tasks where {slots} run at once",
+                f"views cannot be kept by {wanted} tasks where {slots} run at once",
                 hint="give fewer `tasks`, or Spark more cores",
             )
         )
+    return min(wanted, slots)
 
 
 def _local(checkpoint: Path | str) -> Path:

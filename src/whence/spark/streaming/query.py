@@ -16,6 +16,7 @@ class Live(StreamingQuery):
     def __init__(self, query: StreamingQuery, keeper: Keeper) -> None:
         super().__init__(query._jsq)
         self._keeper = keeper
+        keeper.watch(query)
 
     @property
     def last(self) -> Done | None:

@@ -206,7 +206,7 @@ def run_gang(
 
     `tasks` is what `gang_tasks` gave, and how many the delivery is for.
     """
-    access, patience = Access(secrets.token_bytes(32), _tls(spark)), _patience(spark)
+    access, patience = Access(secrets.token_bytes(32), tls_of(spark)), _patience(spark)
     conf, local = spark.sparkContext.getConf(), is_local(spark)
     host = _LOOPBACK if local else conf.get("spark.driver.host", _LOOPBACK)
     bound = host if local else conf.get("spark.driver.bindAddress", host)
@@ -262,7 +262,7 @@ def _number(spark: SparkSession, name: str, usual: float) -> float:
     )
 
 
-def _tls(spark: SparkSession) -> Tls | None:
+def tls_of(spark: SparkSession) -> Tls | None:
     """Return the certificate that the user wants tasks to show each other."""
     prefix = "spark.whence.tls"
     certificate, key = (spark.conf.get(f"{prefix}.{n}", None) for n in ("certificate", "key"))
