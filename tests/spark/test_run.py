@@ -158,6 +158,19 @@ def test_mistakes_are_told_before_a_session_starts(
     assert (found.exit_code, "W1069" in found.stderr) == (2, True)
 
 
+def test_the_plan_says_how_a_program_is_cut_and_why(closure: Path) -> None:
+    program = closure / "closure.dl"
+    shown = whence("plan", program, "--engine", "spark").out
+    assert "── on Spark\ngroup 0: path (decomposed)\n  why: the recursion carries `x`" in shown
+    found = json.loads(whence("plan", program, "--engine", "spark", "--format", "json").out)
+    assert [group["strategy"] for group in found["spark"]] == ["decomposed"]
+    forced = whence("plan", program, "--engine", "spark", "--strategy", "gang").out
+    assert "group 0: path (gang)" in forced
+    annotated = ["--engine", "spark", "--semiring", "why"]
+    assert "one task: annotations in this semiring" in whence("plan", program, *annotated).out
+    assert whence("plan", program).out in shown
+
+
 @pytest.mark.parametrize("option", [("--master", "local"), ("--tasks", "2"), ("--conf", "a=b")])
 def test_options_of_spark_are_for_spark(closure: Path, option: tuple[str, str]) -> None:
     ended = whence("run", closure / "closure.dl", "-F", closure / "facts", *option)

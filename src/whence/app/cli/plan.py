@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whence.app.cli import options
-from whence.app.cli.options import Form, Format, ProgramFile
+from whence.app.cli import options, spark
+from whence.app.cli.options import EngineName, Form, Format, ProgramFile
 from whence.app.cli.outcome import reported
 from whence.app.cli.program import compile_program, open_program
+
+if TYPE_CHECKING:
+    from whence.engine.spark.model import SparkPlan
+    from whence.session import Compiled
 
 
 def plan(
@@ -24,16 +30,23 @@ def plan(
             "--maintain", metavar="STRATEGY", help="Also how each stratum is kept current."
         ),
     ] = None,
+    engine: options.Engine = EngineName.local,
+    strategy: spark.Strategy = None,
+    tasks: spark.Tasks = None,
     semiring: options.Semiring = None,
     annotate: options.Annotate = None,
     format: Format = Form.text,
 ) -> None:
     """Print the program after each rewrite, its strata, delta rules and indexes.
 
+    With `--engine spark` also how it is cut into groups for Spark, and why.
+
     Example:  whence plan routes.dl --goal 'path(1, x)'
     """
     with reported():
         from whence import session
+
+        on_spark = spark.spark_options(engine, None, strategy, tasks, None)
 
         compiled = compile_program(
             open_program(program), goal, quiet=True, semiring=semiring, annotate=annotate
@@ -42,9 +55,55 @@ def plan(
             found = compiled.as_json()
             if maintain is not None:
                 found["maintenance"] = session.maintenance(compiled, maintain)
+            if on_spark is not None:
+                found["spark"] = _on_spark(compiled, on_spark).as_json()
             print(json.dumps(found, indent=2, ensure_ascii=False))
         else:
             print(session.explain_plan(compiled))
             if maintain is not None:
                 text = session.explain_maintenance(compiled, maintain)
                 print(f"\n── maintenance\n{text}")
+            if on_spark is not None:
+                print(f"\n── on Spark\n{_on_spark(compiled, on_spark).text()}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How a program is cut for Spark, to be shown."""
+
+    plan: SparkPlan | None
+    """None where one task does it all."""
+
+    def text(self) -> str:
+        from whence.engine.spark.show import show_spark_plan
+
+        return _WHOLE if self.plan is None else show_spark_plan(self.plan)
+
+    def as_json(self) -> object:
+        from whence.engine.spark.show import spark_plan_as_json
+
+        if self.plan is None:
+            return [{"strategy": "alone", "why": _WHOLE}]
+        return spark_plan_as_json(self.plan)
+
+
+_WHOLE = "one task: annotations in this semiring are solved together"
+
+
+def _on_spark(compiled: Compiled, options: spark.SparkOptions) -> _Cut:
+    from whence.engine.spark.groups import cut
+    from whence.spark.batch import asked_relations, strategy_named
+
+    if compiled.semiring is not None and compiled.semiring.chain is None:
+        return _Cut(None)
+    goal = compiled.goal
+    given = {d.relation for d in compiled.reading.directives if d.action == "input"}
+    return _Cut(
+        cut(
+            compiled.plan,
+            tasks=options.tasks or os.cpu_count() or 1,
+            forced=strategy_named(options.strategy),
+            inputs=given,
+            asked=asked_relations(compiled) if goal is None else (goal.relation,),
+        )
+    )
