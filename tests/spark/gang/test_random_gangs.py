@@ -22,6 +22,7 @@ from whence.engine.spark.groups import task_plan
 from whence.engine.spark.model import EVERYWHERE, Group, Strategy
 from whence.engine.spark.shuffle import empty_table, joined
 from whence.engine.spark.stated import stated_tables
+from whence.syntax.nodes import Kind
 
 ALL = Features(floats=True, unsigned=True, nullary=True, facts=True, monotone=True)
 BEST = Features(symbols=False, records=False, aggregates=False, monotone=True, facts=True)
@@ -83,12 +84,9 @@ def check(case: Case, tasks: int, **options: Any) -> None:
     kinds = relation_kinds(resolved(case.program))
     tables = {n: table_of(rows, empty_table(kinds[n])) for n, rows in case.facts.items()}
     for name, stated in stated_tables(resolved(case.program), plan).items():
-        given_ = [t for t in (tables.get(name),) if t is not None]
-        width = range(stated.num_columns)
-        tables[name] = pa.concat_tables(
-            [t.rename_columns([str(i) for i in width]) for t in (*given_, stated)],
-            promote_options="permissive",
-        )
+        given_ = [tables[name]] if name in tables else []
+        columns = [Kind.NUMBER] * stated.num_columns  # of which only the number counts
+        tables[name] = joined([*given_, stated], columns)
     for group in plan.groups:
         tables.update(run(group, tables, tasks))
     for name, expected in answers(resolved(case.program), case.facts).items():
