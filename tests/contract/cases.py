@@ -232,6 +232,7 @@ PLAIN = [
         .decl low(x: float)
         low(x) :- x = min y : { f(y), y > -1.0 }.""",
         {"f": [(0.0,), (-0.0,), (float("nan"),), (float("inf"),), (1e300,), (-2.5,), (0.1,)]},
+        judged=False,  # the definition counts every NaN
     ),
     Case(
         "unsigned_numbers_partition_and_compare_as_such",

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.diagnostics import DataError, Diagnostic, UsageError
@@ -56,7 +56,11 @@ class Share:
         started = time.perf_counter()
         plan: Plan = pickle.loads(self.plan)
         engine = LocalEngine(functors=unpacked_functors(self.functors), records=ExactRecordText)
-        found = engine.evaluate(plan, tables, limits=self.limits, threads=self.threads)
+        limits = self.limits
+        if limits.max_tuples is not None:  # copies of what is given are not what is derived
+            given = sum(table.num_rows for table in tables.values())
+            limits = replace(limits, max_tuples=limits.max_tuples + given)
+        found = engine.evaluate(plan, tables, limits=limits, threads=self.threads)
         for one in self.written:
             if task == 0 or not one.everywhere:
                 yield one.index, found.table(one.name)

@@ -103,7 +103,7 @@ class SparkEngine:
             spark,
             Settings(
                 tasks=self._tasks or max(1, spark.sparkContext.defaultParallelism),
-                threads=threads or int(spark.sparkContext.getConf().get("spark.task.cpus", "1")),
+                threads=threads or int(spark.conf.get("spark.task.cpus", "1") or 1),
                 limits=limits,
                 functors=functors,
                 user_functors=self._functors or UserFunctors(),

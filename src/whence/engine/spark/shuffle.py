@@ -79,17 +79,50 @@ class Carried:
 
 def to_ipc(table: pa.Table) -> bytes:
     """Return a table as an Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
+    found: bytes = _stream(table).to_pybytes()
     return found
 
 
+def _stream(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
 def from_ipc(payload: bytes | pa.Buffer) -> pa.Table:
-    """Return the table of an Arrow IPC stream; its columns lie where the bytes do."""
+    """Return the table of an Arrow IPC stream; narrow numbers are as wide again as they were."""
     with pa.ipc.open_stream(payload) as reader:
-        return reader.read_all()
+        table = reader.read_all()
+    for i, column in enumerate(table.columns):
+        if column.type in _NARROW:
+            table = table.set_column(i, table.column_names[i], column.cast(pa.int64()))
+    return table
+
+
+_NARROW = (pa.int8(), pa.int16(), pa.int32())
+
+
+def narrowed(table: pa.Table) -> pa.Table:
+    """Return a table whose numbers are as narrow as their values allow.
+
+    What tasks give goes through Spark's memory several times, so that every byte costs.
+    """
+    for i, column in enumerate(table.columns):
+        if column.type == pa.int64() and table.num_rows:
+            numbers = [chunk for chunk in map(_values, column.chunks) if len(chunk)]
+            low, high = min(int(c.min()) for c in numbers), max(int(c.max()) for c in numbers)
+            for type_ in _NARROW:
+                half = 1 << (type_.bit_width - 1)
+                if -half <= low and high < half:
+                    table = table.set_column(i, table.column_names[i], column.cast(type_))
+                    break
+    return table
+
+
+def _values(chunk: pa.Array) -> Ints:
+    bits: Ints = np.frombuffer(chunk.buffers()[1], dtype=np.int64)
+    return bits[chunk.offset : chunk.offset + len(chunk)]
 
 
 def truths(rows: int) -> pa.Table:
@@ -176,10 +209,18 @@ def shares(
 # ── blobs ──
 
 
-def blob(task: int, copy: int, rows: int, payload: bytes) -> pa.RecordBatch:
-    """Return one blob as Spark takes it."""
-    return pa.RecordBatch.from_pydict(
-        {"task": [task], "copy": [copy], "rows": [rows], "payload": [payload]}, schema=_SCHEMA
+def blob(task: int, copy: int, rows: int, payload: bytes | pa.Buffer) -> pa.RecordBatch:
+    """Return one blob as Spark takes it; the payload stays where it is."""
+    data = pa.py_buffer(payload)
+    ends = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([task], pa.int32()),
+            pa.array([copy], pa.int32()),
+            pa.array([rows], pa.int64()),
+            pa.Array.from_buffers(pa.binary(), 1, [None, ends, data]),
+        ],
+        schema=_SCHEMA,
     )
 
 
@@ -190,7 +231,7 @@ def blobs(task: int, copy: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
         step = max(1, table.num_rows * BLOB_BYTES // table.nbytes)
     for start in range(0, table.num_rows, max(1, step)):
         part = table.slice(start, step)
-        yield blob(task, copy, part.num_rows, to_ipc(part))
+        yield blob(task, copy, part.num_rows, to_ipc(narrowed(part)))
 
 
 def blob_rows(batch: pa.RecordBatch) -> Iterator[tuple[int, int, pa.Buffer]]:
