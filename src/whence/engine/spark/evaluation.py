@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from whence.engine.spark.gang.job import Gang
+    from whence.engine.spark.held import Held
 
 Change: TypeAlias = Callable[[pa.Table], pa.Table]
 
@@ -46,7 +47,7 @@ class SparkEvaluation:
         """The relations that groups have written."""
         self.given: dict[str, list[Source]] = {}
         """Inputs and stated facts; some may be there twice."""
-        self.persisted: list[DataFrame] = []
+        self.held: list[Held] = []
         self.broadcasts: list[Broadcast[bytes]] = []
         self.gangs: list[Gang] = []
 
@@ -58,13 +59,13 @@ class SparkEvaluation:
 
     def close(self) -> None:
         """Give back what the relations take; frames that were handed out are of no use any more."""
-        for frame in self.persisted:
-            frame.unpersist()
+        for held in self.held:
+            held.unpersist()
         for broadcast in self.broadcasts:
             broadcast.destroy()
         for gang in self.gangs:
             gang.close()
-        self.persisted, self.broadcasts, self.gangs = [], [], []
+        self.held, self.broadcasts, self.gangs = [], [], []
 
     def sources(self, relation: str) -> Sequence[Source]:
         """Return where the tuples of a relation are."""

@@ -260,4 +260,4 @@ def numbered(frame: DataFrame) -> DataFrame:
 
 def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """Return a table in the pieces in which Spark takes it."""
-    return iter(table.to_batches(max_chunksize=1 << 16))
+    return iter(table.to_batches(max_chunksize=1 << 19))

@@ -22,6 +22,7 @@ from whence.engine.spark.decomposed import run_decomposed
 from whence.engine.spark.evaluation import SparkEvaluation, distinct
 from whence.engine.spark.frames import Columns, columns_of
 from whence.engine.spark.groups import cut
+from whence.engine.spark.held import hold
 from whence.engine.spark.model import (
     ALONE,
     EVERYWHERE,
@@ -142,7 +143,7 @@ class Run:
                     threads=settings.threads,
                 )
                 found.broadcasts.append(shared)
-                summary = self._computed(blobs)
+                blobs, summary = self._computed(blobs)
             ((told, schemas),) = summary.told.values()
             found.columns = {name: annotated_columns(name, schemas[name]) for name in written}
             results: dict[str, Source] = {}
@@ -220,7 +221,7 @@ class Run:
             limits=limits,
             threads=settings.threads,
         )
-        summary = self._computed(blobs)
+        blobs, summary = self._computed(blobs)
         told = [summary.told[task] for task in sorted(summary.told)]
         return Done(
             self._held(group, wanted, columns, blobs, summary),
@@ -249,10 +250,10 @@ class Run:
             observer=settings.observer,
         )
         self._found.gangs.append(gang)
-        summary = self._computed(gang.frame)
+        blobs, summary = self._computed(gang.frame)
         told = [summary.told[task] for task in sorted(summary.told)]
         return Done(
-            self._held(group, wanted, columns, gang.frame, summary),
+            self._held(group, wanted, columns, blobs, summary),
             told,
             max((task.rounds for task in told), default=0),
             delivery.broadcast_bytes,
@@ -284,11 +285,11 @@ class Run:
     def _sources(self, group: Group) -> dict[str, Sequence[Source]]:
         return {copy.relation: self._found.sources(copy.relation) for copy in group.reads}
 
-    def _computed(self, blobs: DataFrame) -> Summary:
-        from pyspark import StorageLevel
-
-        self._found.persisted.append(blobs.persist(StorageLevel.MEMORY_AND_DISK))
-        return summarise(blobs)
+    def _computed(self, blobs: DataFrame) -> tuple[DataFrame, Summary]:
+        """Compute a frame of blobs; return it as it is kept, and what is there."""
+        held = hold(self._spark, blobs)
+        self._found.held.append(held)
+        return held.frame, summarise(held.frame)
 
     def _held(
         self,
@@ -319,7 +320,7 @@ class Run:
         sent = deliver(self._spark, [copy], {"all": columns}, {"all": [source]}, tasks)
         self._found.broadcasts += sent.broadcasts
         blobs = sent.frame.mapInArrow(functools.partial(_distinct, sent.reader), BLOBS)
-        summary = self._computed(blobs)
+        blobs, summary = self._computed(blobs)
         return InBlobs(blobs, 0, summary.size(0), table=summary.table(0, columns.kinds))
 
     # ── what it gave and what it cost ──
