@@ -11,5 +11,16 @@ GAPS: dict[tuple[str, str], str] = {
     ),
     ("numbers_of_values", "gang"): "`ord` numbers values as one evaluation meets them",
     ("a_limited_relation", "gang"): "`.limitsize` counts the tuples of one evaluation",
+    ("a_frontier_of_two_costs", "rounds"): (
+        "rounds keep one best tuple per key; which of several dominates is judged one by one"
+    ),
+    ("records_of_symbols_that_look_like_records", "rounds"): (
+        "only one evaluation notices a relation that grows for ever"
+    ),
+    ("a_cycle_without_end", "rounds"): (
+        "only one evaluation notices a relation that grows for ever"
+    ),
+    ("numbers_of_values", "rounds"): "`ord` numbers values as one evaluation meets them",
+    ("a_limited_relation", "rounds"): "`.limitsize` counts the tuples of one evaluation",
 }
 """Reasons by the name of the case and the way it is run: `local`, `spark`, or a strategy."""
