@@ -121,9 +121,18 @@ def strategies(plan: SparkPlan) -> list[Strategy]:
         (COMPONENTS, [G]),
     ],
 )
-@pytest.mark.parametrize("tasks", [1, 2, 10])
+@pytest.mark.parametrize("tasks", [2, 10])
 def test_programs_that_people_know(text: str, expected: list[Strategy], tasks: int) -> None:
     assert strategies(cut_text(text, tasks=tasks)) == expected
+
+
+def test_one_task_by_itself_runs_the_program_as_it_is() -> None:
+    (group,) = cut_text(UNEVEN, tasks=1).groups
+    assert (group.strategy, group.why) == (A, "there is only one task")
+    assert rules_of(cut_text(LEFT, tasks=1).groups[0]) == [
+        "path(x, y) :- edge(x, y).",
+        "path(x, z) :- path(x, y), edge(y, z).",
+    ]
 
 
 def test_a_closure_falls_apart_by_the_column_that_it_carries() -> None:

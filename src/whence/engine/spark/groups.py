@@ -71,14 +71,15 @@ class _Cutting:
 
     def run(self) -> SparkPlan:
         todo = [s for s in self.known.plan.strata if self.known.is_defined(s)]
-        match self.forced:
-            case Strategy.ALONE | Strategy.ROUNDS:
-                if todo:
-                    self.parts.append(_Part(self.forced, todo, "asked for"))
-            case _:
-                reasons = kept_together(self.known)
-                while todo:
-                    todo = self._take(todo, reasons)
+        if self.forced in (Strategy.ALONE, Strategy.ROUNDS):
+            if todo:
+                self.parts.append(_Part(self.forced, todo, "asked for"))
+            todo = []
+        reasons = kept_together(self.known)
+        if self.known.tasks == 1 and self.forced is None:
+            reasons = {s.number: reasons.get(s.number, "there is only one task") for s in todo}
+        while todo:
+            todo = self._take(todo, reasons)
         self._refuse()
         facts = {fact: None for s in self.known.plan.strata for fact in s.facts}
         groups: list[Group] = []
@@ -92,16 +93,16 @@ class _Cutting:
 
     def _take(self, todo: list[Stratum], reasons: Mapping[int, str]) -> list[Stratum]:
         """Take the next part from what is to do, and return what is left."""
-        free = _leading(todo, lambda s: s.number not in reasons)
-        if not free:
-            count = _leading(todo, lambda s: s.number in reasons)
-            return todo[self._alone(todo, count, reasons[todo[0].number]) :]
-        if self.memory is not None and self._is_too_much(todo[:free]):
-            count = _leading(todo[:free], lambda s: why_not_by_rounds(self.known.plan, s) is None)
+        if self.memory is not None and self._is_too_much(todo):
+            count = _leading(todo, lambda s: why_not_by_rounds(self.known.plan, s) is None)
             if count:
                 why = f"what is given has more than the {self.memory:,} bytes that tasks may hold"
                 self.parts.append(_Part(Strategy.ROUNDS, list(todo[:count]), why))
                 return todo[count:]
+        free = _leading(todo, lambda s: s.number not in reasons)
+        if not free:
+            count = _leading(todo, lambda s: s.number in reasons)
+            return todo[self._alone(todo, count, reasons[todo[0].number]) :]
         if self.forced is not Strategy.GANG:
             count = self._most(todo[:free], ships=False)
             if count:
