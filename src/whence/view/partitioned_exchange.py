@@ -37,6 +37,11 @@ class Parcel:
         if table.num_rows:
             self.tables.setdefault(name, []).append(table)
 
+    def join(self, other: Parcel) -> None:
+        """Put in what another one has."""
+        for name, tables in other.tables.items():
+            self.tables.setdefault(name, []).extend(tables)
+
     @property
     def rows(self) -> int:
         """How many tuples there are."""

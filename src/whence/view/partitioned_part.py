@@ -11,7 +11,7 @@ what is new is derived, until none has anything to tell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -125,8 +125,7 @@ class SharedPart:
         rules, self.work.asked = self.rules, 0
         gone = take_out(rules, rules.lose(deltas, ranked=True), self.work, True)
         note(self._removed, gone)
-        while (incoming := post.swap(self._parcels(gone))) is not None:
-            gone = self._lose(incoming)
+        self._until_quiet(gone, self._lose, post)
         # Support that is left now rests on what is left, at all tasks.
         came: dict[str, list[Ints]] = {}
         removed = {
@@ -139,12 +138,34 @@ class SharedPart:
         if self._first:
             self._derive_unread()
         self._follow(back, came)
-        while (incoming := post.swap(self._parcels(_joined(came)))) is not None:
-            came = {}
-            self._gain(incoming)
-            self._follow({}, came)
+        self._until_quiet(_joined(came), self._gain, post)
         self._first = False
         return self._net(deltas)
+
+    def _until_quiet(
+        self,
+        changed: dict[str, Ints],
+        step: Callable[[Mapping[int, Parcel]], dict[str, Ints]],
+        post: Post,
+    ) -> None:
+        """Tell what has changed, and take in what others tell, until none has anything to tell.
+
+        What this task tells itself does not wait for a round.
+        """
+        while True:
+            parcels = self._parcels(changed)
+            while parcels[self.task].tables:
+                own, parcels[self.task] = parcels[self.task], Parcel()
+                for parcel, more in zip(
+                    parcels, self._parcels(step({self.task: own})), strict=True
+                ):
+                    parcel.join(more)
+            for parcel in parcels:
+                parcel.clock = self.rules.clock
+            incoming = post.swap(parcels)
+            if incoming is None:
+                return
+            changed = step(dict(enumerate(incoming)))
 
     def _lower(self, batch: Batch) -> dict[str, Delta]:
         """Apply changes of what is read; return what changed below the shared relations."""
@@ -168,7 +189,7 @@ class SharedPart:
     def _encode(self, name: str, table: pa.Table | None) -> Rows | None:
         return None if table is None or not table.num_rows else self.evaluation.encode(name, table)
 
-    def _lose(self, incoming: Sequence[Parcel]) -> dict[str, Ints]:
+    def _lose(self, incoming: Mapping[int, Parcel]) -> dict[str, Ints]:
         """Take out what other tasks have taken out, and what only rested on it."""
         rules, gone = self.rules, {}
         for name, rows in self._received(incoming).items():
@@ -190,15 +211,18 @@ class SharedPart:
         note(self._removed, further)
         return further
 
-    def _gain(self, incoming: Sequence[Parcel]) -> None:
-        """Make pending what other tasks have derived."""
+    def _gain(self, incoming: Mapping[int, Parcel]) -> dict[str, Ints]:
+        """Take in what other tasks have derived, and derive what follows."""
         for name, rows in self._received(incoming).items():
             self.relations[name].admit(np.ascontiguousarray(rows), rows.shape[0])
+        came: dict[str, list[Ints]] = {}
+        self._follow({}, came)
+        return _joined(came)
 
-    def _received(self, incoming: Sequence[Parcel]) -> dict[str, Rows]:
+    def _received(self, incoming: Mapping[int, Parcel]) -> dict[str, Rows]:
         """Return the tuples for each relation; those for a home say who derives them."""
         found: dict[str, list[Rows]] = {}
-        for sender, parcel in enumerate(incoming):
+        for sender, parcel in incoming.items():
             self.rules.clock = max(self.rules.clock, parcel.clock)
             for name, tables in parcel.tables.items():
                 for table in tables:
@@ -246,7 +270,7 @@ class SharedPart:
 
     def _parcels(self, rows: Mapping[str, Ints]) -> list[Parcel]:
         """Return what to tell each task about rows of this one that came or went."""
-        parcels = [Parcel(clock=self.rules.clock) for _ in range(self.tasks)]
+        parcels = [Parcel() for _ in range(self.tasks)]
         for ship in self.part.ships:
             home = ship.home
             self._send(parcels, rows.get(ship.outbox, NONE), ship.outbox, support_of(ship), home)
