@@ -44,6 +44,7 @@ from whence.engine.spark.shuffle import (
 )
 from whence.engine.spark.sources import (
     AtDriver,
+    Delivery,
     FrameInput,
     InBlobs,
     InFrame,
@@ -221,16 +222,7 @@ class Run:
             limits=limits,
             threads=settings.threads,
         )
-        blobs, summary = self._computed(blobs)
-        told = [summary.told[task] for task in sorted(summary.told)]
-        return Done(
-            self._held(group, wanted, columns, blobs, summary),
-            told,
-            max((task.rounds for task in told), default=0),
-            delivery.broadcast_bytes,
-            delivery.moved,
-            sum(summary.sizes.values()),
-        )
+        return self._done(group, wanted, delivery, blobs)
 
     def _gang(self, group: Group, wanted: frozenset[str] | None, limits: Limits) -> Done:
         from whence.engine.spark.gang.job import gang_tasks, run_gang
@@ -250,10 +242,16 @@ class Run:
             observer=settings.observer,
         )
         self._found.gangs.append(gang)
-        blobs, summary = self._computed(gang.frame)
+        return self._done(group, wanted, delivery, gang.frame)
+
+    def _done(
+        self, group: Group, wanted: frozenset[str] | None, delivery: Delivery, blobs: DataFrame
+    ) -> Done:
+        """Compute the blobs of a group, and return what they hold."""
+        blobs, summary = self._computed(blobs)
         told = [summary.told[task] for task in sorted(summary.told)]
         return Done(
-            self._held(group, wanted, columns, blobs, summary),
+            self._held(group, wanted, blobs, summary),
             told,
             max((task.rounds for task in told), default=0),
             delivery.broadcast_bytes,
@@ -295,11 +293,11 @@ class Run:
         self,
         group: Group,
         wanted: frozenset[str] | None,
-        columns: Mapping[str, Columns],
         blobs: DataFrame,
         summary: Summary,
     ) -> dict[str, Source]:
         """Return where the relations are that a group has written as blobs."""
+        columns = columns_of(group.program)
         found: dict[str, Source] = {}
         for index, copy in enumerate(group.writes):
             if wanted is not None and copy.relation not in wanted:
