@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,7 +108,7 @@ class Run:
         self, plan: Plan, inputs: Mapping[str, pa.Table | FrameInput], strategy: Strategy | None
     ) -> SparkEvaluation:
         """Return the relations of a plan over the inputs."""
-        with self._watch.over_all(), self._closing():
+        with self._watch.over_all(), _closing(self._found):
             self._prepare(plan, inputs, strategy)
             groups = self._found.plan.groups
             for place, group in enumerate(groups):
@@ -130,7 +131,7 @@ class Run:
         found.plan = annotated_plan(plan, semiring.name, settings.asked)
         (group,) = found.plan.groups
         written = tuple(copy.relation for copy in group.writes)
-        with self._watch.over_all(), self._closing():
+        with self._watch.over_all(), _closing(self._found):
             started = time.perf_counter()
             with self._watch.job(_description(group)):
                 blobs, shared = run_annotated(
@@ -155,9 +156,6 @@ class Run:
             sent = sum(summary.sizes.values())
             self._take(group, Done(results, [told], told.rounds, size, output_bytes=sent), started)
             return self._finished()
-
-    def _closing(self) -> Any:
-        return _Closing(self._found)
 
     def _finished(self) -> SparkEvaluation:
         stats = self._found.stats
@@ -372,17 +370,14 @@ class Run:
             )
 
 
-class _Closing:
-    """Gives back what an evaluation that failed has taken."""
-
-    def __init__(self, found: SparkEvaluation) -> None:
-        self._found = found
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._found.close()
+@contextlib.contextmanager
+def _closing(found: SparkEvaluation) -> Iterator[None]:
+    """Give back what an evaluation that fails has taken."""
+    try:
+        yield
+    except BaseException:
+        found.close()
+        raise
 
 
 def _relations(group: Group) -> tuple[str, ...]:
