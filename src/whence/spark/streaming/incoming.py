@@ -7,7 +7,7 @@ reads them. What is wrong with one is a diagnostic that names its file or offset
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,10 +18,12 @@ from whence.facts.badrows import clip
 from whence.facts.schema import Column
 from whence.rows import table_of, tuples_of
 from whence.spark.streaming.state import Committed, Delta
+from whence.syntax.nodes import Kind
 from whence.view.json_updates import parse_json
 from whence.view.updates import (
     BadLine,
     Fact,
+    Sign,
     UpdateParser,
     check_count,
     columns_for,
@@ -59,6 +61,27 @@ class Read:
     bad: list[Bad] = field(default_factory=list)
 
 
+def _number(text: str) -> int:
+    """Return a number that is written plainly."""
+    if len(text) > 18 or not text.isascii() or not text.removeprefix("-").isdigit():
+        raise ValueError(text)
+    return int(text)
+
+
+def _symbol(text: str) -> str:
+    """Return a symbol of which nothing need be checked."""
+    if not text.isascii():
+        raise ValueError(text)
+    return text
+
+
+_QUICK: Mapping[Kind, Callable[[str], int | float | str]] = {
+    Kind.NUMBER: _number,
+    Kind.SYMBOL: _symbol,
+}
+_SIGNS: Mapping[str, Sign] = {"+": "+", "-": "-"}
+
+
 class Reader:
     """Reads the updates of a program's base relations."""
 
@@ -67,7 +90,18 @@ class Reader:
     ) -> None:
         self._columns = columns
         self._derived = derived
-        self._parser = UpdateParser({**columns, **derived})
+        self._all = {**columns, **derived}
+        self._parser = UpdateParser(self._all)
+        self._quick = {
+            name: readers
+            for name, known in columns.items()
+            if len(
+                readers := [
+                    _QUICK[c.kind] for c in known if c.kind in _QUICK and c.semiring is None
+                ]
+            )
+            == len(known)
+        }
 
     def read(self, table: pa.Table) -> Read:
         """Return the updates in a table of lines, or of fields."""
@@ -101,6 +135,15 @@ class Reader:
         for number, (op, relation, values, time, source, position) in enumerate(
             zip(*columns, strict=True)
         ):
+            readers = self._quick.get(relation)
+            if readers is not None and isinstance(values, list):
+                try:
+                    read = [reader(v) for reader, v in zip(readers, values, strict=True)]
+                    at = None if time is None else seconds(time)
+                    found.facts.append(Fact(_SIGNS[op], relation, tuple(read), at))
+                    continue
+                except (KeyError, ValueError, TypeError, AttributeError):
+                    pass  # the careful way tells what is wrong, if anything is
             try:
                 self._keep(self._fact(op, relation, values, time), found)
             except BadLine as fault:
@@ -123,10 +166,6 @@ class Reader:
         found = parse_json(json.dumps(update), self._all, {})
         assert isinstance(found, Fact)
         return found if time is None else found._replace(time=seconds(time))
-
-    @property
-    def _all(self) -> Mapping[str, tuple[Column, ...]]:
-        return {**self._columns, **self._derived}
 
     def _parsed(self, relation: str, values: Sequence[object]) -> list[object]:
         """Return the values of a row that is given as texts."""
