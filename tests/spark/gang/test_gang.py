@@ -77,7 +77,7 @@ def test_best_values_are_kept_by_their_homes(edges: list[tuple[int, int, int]], 
 
 @pytest.mark.parametrize("tasks", [2, 3, 5])
 def test_larger_shares_agree_too(tasks: int) -> None:
-    agree(CLOSURE, {"edge": numbers(some_pairs(900, 300))}, tasks)
+    agree(CLOSURE, {"edge": numbers(some_pairs(400, 300))}, tasks)
     agree(SAME_GENERATION, {"parent": numbers(some_pairs(500, 200))}, tasks)
 
 
@@ -109,7 +109,7 @@ def test_tasks_take_the_same_number_of_rounds() -> None:
 
 
 def test_a_bitmap_is_as_large_as_the_share() -> None:
-    edges = numbers(some_pairs(3000, 1500))
+    edges = numbers(some_pairs(900, 1500))
     outcome = run_gang(CLOSURE, {"edge": edges}, 4)
     for evaluation in outcome.evaluations:
         check = evaluation.relations["path_0"].check
@@ -170,7 +170,7 @@ def test_a_limit_on_tuples_counts_those_of_all_tasks() -> None:
 
 
 def test_little_memory_for_the_inbox_is_enough() -> None:
-    edges = numbers(some_pairs(900, 300))
+    edges = numbers(some_pairs(400, 300))
     patience = Patience(inbox_bytes=64)
     outcome = run_gang(CLOSURE, {"edge": edges}, 3, patience=patience)
     assert sum(e.told().spilled_bytes for e in outcome.evaluations) > 0

@@ -48,12 +48,11 @@ class Access:
     def connect(self, location: str) -> Any:
         """Return a client of an endpoint."""
         if self.tls is None:
-            return flight.FlightClient(location, generic_options=_KEEPALIVE)
+            return flight.FlightClient(location)
         return flight.FlightClient(
             location,
             tls_root_certs=self.tls.certificate,
             override_hostname=self.tls.hostname,
-            generic_options=_KEEPALIVE,
         )
 
     def options(self, timeout: float | None = None) -> Any:
@@ -61,10 +60,6 @@ class Access:
         return flight.FlightCallOptions(
             timeout=timeout, headers=[(_HEADER.encode(), self.secret.hex().encode())]
         )
-
-
-# An idle connection must not be taken for a dead one, nor a route be forgotten on the way.
-_KEEPALIVE = [("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 20_000)]
 
 
 class _Doorkeeper(flight.ServerMiddlewareFactory):  # type: ignore[misc]

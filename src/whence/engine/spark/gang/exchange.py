@@ -6,11 +6,13 @@ it has every peer's end. Streams stay open from first to last, and threads drain
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,10 @@ from whence.engine.spark.gang.inbox import Header, Inbox, PeerLost, PeerStopped
 
 _SCHEMA = pa.schema([("cells", pa.int64())])
 _NO_CELLS: Ints = np.empty(0, dtype=np.int64)
+_ALIVE = (b'{"say": "alive"}', _NO_CELLS)
+_MOMENT = 0.3
+_LEAVE = 5.0
+"""Seconds that a task gives its last letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +100,48 @@ def _batch(cells: Ints) -> Any:
     return pa.RecordBatch.from_arrays([array], schema=_SCHEMA)
 
 
-class _Stream:
-    """The way to one peer; the heartbeat and the evaluation both use it."""
+class _Stream(threading.Thread):
+    """The way to one peer, with a thread that sends: the evaluation never waits for a receiver.
 
-    def __init__(self, location: str, access: Access, token: str, me: int) -> None:
-        self._client = access.connect(location)
-        self._lock = threading.Lock()
-        path = flight.FlightDescriptor.for_path(token.encode(), str(me).encode())
-        self._writer, _ = self._client.do_put(path, _SCHEMA, access.options())
-        self.quiet_since = time.monotonic()
+    When there is nothing to send it says that this task is alive.
+    """
+
+    def __init__(
+        self, peer: int, way: Callable[[], tuple[Any, Any]], inbox: Inbox, every: float
+    ) -> None:
+        super().__init__(name=f"to task {peer}", daemon=True)
+        self._peer = peer
+        self._way = way
+        self._inbox = inbox
+        self._every = every
+        self._letters: SimpleQueue[tuple[bytes, Ints] | None] = SimpleQueue()
 
     def send(self, header: Mapping[str, object], cells: Ints = _NO_CELLS) -> None:
-        with self._lock:
-            self._writer.write_with_metadata(_batch(cells), json.dumps(header).encode())
-            self.quiet_since = time.monotonic()
+        """Have a letter sent after those before it."""
+        self._letters.put((json.dumps(header).encode(), cells))
 
     def close(self) -> None:
-        with self._lock:
-            try:
-                self._writer.close()
-            finally:
-                self._client.close()
+        """End the stream after the last letter."""
+        self.send({"say": "bye"})
+        self._letters.put(None)
+
+    def run(self) -> None:
+        try:
+            client, writer = self._way()
+            while (letter := self._next()) is not None:
+                writer.write_with_metadata(_batch(letter[1]), letter[0])
+            writer.close()
+            client.close()
+        except FAULTS as error:
+            # A peer that ends says why on its own stream, which may take a moment.
+            time.sleep(_MOMENT)
+            self._inbox.fail(PeerLost(f"task {self._peer} is not reached: {_first_line(error)}"))
+
+    def _next(self) -> tuple[bytes, Ints] | None:
+        try:
+            return self._letters.get(timeout=self._every)
+        except Empty:
+            return _ALIVE
 
 
 class Exchange:
@@ -135,9 +162,8 @@ class Exchange:
         self._access = access
         self._inbox = Inbox(tasks, me, limit=patience.inbox_bytes, silence=patience.silence)
         self._server = _Postbox(host, access, self._inbox, patience.silence)
+        self._silence = patience.silence
         self._streams: dict[int, _Stream] = {}
-        self._closed = threading.Event()
-        self._beat = threading.Thread(target=self._heartbeat, args=(patience,), daemon=True)
         self.sent_bytes = 0
         self.received_bytes = 0
         self.waited = 0.0
@@ -158,20 +184,19 @@ class Exchange:
         self._server.meet(token)
         for peer, location in enumerate(locations):
             if peer != self.me:
-                self._streams[peer] = self._trying(
-                    peer, lambda at=location: _Stream(at, self._access, token, self.me)
-                )
-        self._beat.start()
+                way = functools.partial(_open, location, self._access, token, self.me)
+                self._streams[peer] = _Stream(peer, way, self._inbox, self._silence / 8)
+                self._streams[peer].start()
 
     def send(self, peer: int, header: Header, cells: Ints) -> None:
-        """Send one letter to one peer."""
+        """Send one letter to one peer; its cells must stay as they are."""
         self.sent_bytes += cells.nbytes
-        self._trying(peer, lambda: self._streams[peer].send(header, cells))
+        self._streams[peer].send(header, cells)
 
     def end(self, header: Mapping[str, object]) -> None:
         """Tell all peers that this task has sent what it had in this round."""
-        for peer in self._streams:
-            self._trying(peer, lambda at=peer: self._streams[at].send({"end": 1, **header}))
+        for stream in self._streams.values():
+            stream.send({"end": 1, **header})
 
     def receive(self) -> Iterator[tuple[int, Header, Ints]]:
         """Return what all peers send in this round, as it comes."""
@@ -186,10 +211,7 @@ class Exchange:
     def stop(self, why: str, *, mistake: bool) -> None:
         """Tell peers at once that this task gives up: for good, or so that all may try again."""
         for stream in self._streams.values():
-            try:
-                stream.send({"say": "stopped" if mistake else "lost", "why": why})
-            except FAULTS:  # that peer is gone too
-                continue
+            stream.send({"say": "stopped" if mistake else "lost", "why": why})
 
     def __enter__(self) -> Exchange:
         return self
@@ -199,35 +221,24 @@ class Exchange:
 
     def close(self) -> None:
         """Take leave of the peers and free what this task holds."""
-        self._closed.set()
         for stream in self._streams.values():
-            try:
-                stream.send({"say": "bye"})
-                stream.close()
-            except FAULTS:  # a peer that left first
-                continue
+            stream.close()
+        until = time.monotonic() + _LEAVE
+        for stream in self._streams.values():
+            stream.join(max(0.0, until - time.monotonic()))
         # Handlers of peers that are still there would keep `shutdown` waiting.
         done = threading.Thread(target=self._server.shutdown, daemon=True)
         done.start()
         done.join(2.0)
         self._inbox.close()
 
-    def _trying(self, peer: int, action: Any) -> Any:
-        try:
-            return action()
-        except FAULTS as error:
-            self._inbox.check()  # a peer that says why it ended is better than a broken pipe
-            raise PeerLost(f"task {peer} cannot be reached: {_first_line(error)}") from None
 
-    def _heartbeat(self, patience: Patience) -> None:
-        every = patience.silence / 8
-        while not self._closed.wait(every / 2):
-            for stream in self._streams.values():
-                if time.monotonic() - stream.quiet_since > every:
-                    try:
-                        stream.send({"say": "alive"})
-                    except FAULTS:  # the evaluation will meet it
-                        continue
+def _open(location: str, access: Access, token: str, me: int) -> tuple[Any, Any]:
+    """Return a client of a peer, and the stream to it."""
+    client = access.connect(location)
+    path = flight.FlightDescriptor.for_path(token.encode(), str(me).encode())
+    writer, _ = client.do_put(path, _SCHEMA, access.options())
+    return client, writer
 
 
 def _first_line(error: BaseException) -> str:

@@ -78,11 +78,6 @@ class Inbox:
                 self._lost = error
             self._changed.notify_all()
 
-    def check(self) -> None:
-        """Raise what readers would get."""
-        if self._lost is not None:
-            raise self._lost
-
     def _spill(self, letter: _Letter, cells: Ints) -> None:
         if self._closed:
             return

@@ -160,7 +160,8 @@ def gang_tasks(spark: SparkSession, tasks: int) -> int:
     Of a gang, all tasks wait for each other: with fewer slots than tasks they would for ever.
     """
     context: Any = spark.sparkContext
-    if context.getConf().get("spark.dynamicAllocation.enabled", "false").lower() == "true":
+    asked = context.getConf().get("spark.dynamicAllocation.enabled", "false")
+    if asked.lower() == "true" and not is_local(spark):  # which takes no notice of it
         raise UsageError(
             Diagnostic(
                 "W1010",
