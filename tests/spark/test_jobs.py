@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -83,6 +85,41 @@ def test_jobs_end_when_their_block_is_interrupted(spark: Any) -> None:
         raise KeyboardInterrupt
     other.join(timeout=60)
     assert not other.is_alive()
+
+
+def test_an_interrupt_while_a_job_runs_ends_the_job_and_is_raised(
+    spark: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        while not spark.sparkContext.statusTracker().getActiveJobsIds():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with pytest.raises(KeyboardInterrupt), ending_together(spark):
+        thread.start()
+        asleep(spark).count()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    assert spark.range(7).count() == 7
+    assert capfd.readouterr().err == ""
+
+
+def test_an_interrupt_between_jobs_is_raised_at_the_end_and_a_second_one_at_once(
+    spark: Any,
+) -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), ending_together(spark):
+        signal.raise_signal(signal.SIGINT)
+        done.append("after the first")
+    with pytest.raises(KeyboardInterrupt), ending_together(spark):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("after the second")
+    assert done == ["after the first"]
 
 
 def test_jobs_of_others_go_on(spark: Any) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.app.run import write_stats
+from whence.engine.spark.jobs import ending_together
 from whence.facts.directives import load_inputs, write_outputs
 from whence.spark.inputs import Loaded, SparkInput, inputs_of_spark, load
 from whence.spark.outputs import SparkOutputs, outputs_of_spark
@@ -62,7 +63,7 @@ def run_on_spark(
         warn=warn,
         elsewhere=[source.directive for source in sources],
     )
-    with sessions() as spark, contextlib.ExitStack() as stack:
+    with sessions() as spark, ending_together(spark), contextlib.ExitStack() as stack:
         if follow is not None:
             follow(spark)
         inputs = stack.enter_context(_inputs(spark, sources, tables, on_bad_row, warn))

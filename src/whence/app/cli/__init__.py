@@ -81,6 +81,7 @@ def _settings(
         )
         # Numba logs every pass of its compiler, which is nobody's question here.
         logging.getLogger("numba").setLevel(logging.WARNING)
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # every call to Spark's JVM
 
 
 def main() -> None:

@@ -7,9 +7,11 @@ block, and no other: jobs are found again by a tag, so a group that the user has
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
+import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from whence.diagnostics import Diagnostic, LimitError, WhenceError
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = "spark.job.description"
 _INTERRUPT = "spark.job.interruptOnCancel"
-_AGAIN = 0.2
-"""Seconds between two attempts to end jobs: another one may have been about to start."""
+_EVERY = 0.1
+"""Seconds between two looks at the time, and at whether there was an interrupt."""
 
 
 @contextlib.contextmanager
@@ -34,35 +36,81 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
 def ending_together(
     spark: SparkSession, timeout: float | None = None, *, grace: float = 0.0
 ) -> Iterator[None]:
-    """End the jobs of a block when its time is over, or when it is left by an error.
+    """End the jobs of a block when its time is over, at an interrupt, or when it fails.
 
-    After the time they have a `grace` of so many seconds to end by themselves.
+    After the time they have a `grace` of so many seconds to end by themselves. An interrupt ends
+    the jobs, and is raised once the block has noticed; a second one is raised at once.
     """
     context: Any = spark.sparkContext
-    tag = f"whence-{uuid.uuid4().hex}"
-    over, late = threading.Event(), threading.Event()
-    watch: threading.Thread | None = None
-    context.addJobTag(tag)
+    watch = _Watch(context, f"whence-{uuid.uuid4().hex}", timeout, grace)
+    context.addJobTag(watch.tag)
     try:
-        if timeout is not None:
-            arguments = (context, tag, timeout + grace, over, late)
-            watch = threading.Thread(target=_end_late, args=arguments, daemon=True)
-            watch.start()
-        with _property(spark, _INTERRUPT, "true"):
+        with watch, _property(spark, _INTERRUPT, "true"):
             yield
-    except BaseException as error:
-        # After an interrupt this thread's line to the JVM may hold half an answer.
-        _elsewhere(lambda: context.cancelJobsWithTag(tag))
-        ours = isinstance(error, WhenceError)
-        if late.is_set() and isinstance(error, Exception) and not ours:
+        if watch.interrupted:
+            raise KeyboardInterrupt
+    except Exception as error:
+        watch.cancel()
+        if watch.interrupted:
+            raise KeyboardInterrupt from None
+        if watch.late and not isinstance(error, WhenceError):
             raise too_late(timeout or 0.0) from None
         raise
+    except BaseException:
+        # This thread's line to the JVM may hold half an answer, so another one is used.
+        thread = threading.Thread(target=watch.cancel, daemon=True)
+        thread.start()
+        thread.join(timeout=10.0)
+        raise
     finally:
-        over.set()
-        if watch is not None:
-            watch.join()
         with contextlib.suppress(Exception):  # a session that was stopped
-            context.removeJobTag(tag)
+            context.removeJobTag(watch.tag)
+
+
+class _Watch:
+    """Ends the jobs with a tag, from a thread of its own, when it is time or at an interrupt.
+
+    PySpark's own way with interrupts asks the JVM to end all jobs of the session, and does so in
+    the middle of a call to it, which fails.
+    """
+
+    def __init__(self, context: Any, tag: str, timeout: float | None, grace: float) -> None:
+        self.tag = tag
+        self.late = False
+        self.interrupted = False
+        self._context = context
+        self._until = None if timeout is None else time.monotonic() + timeout + grace
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                signal.signal(signal.SIGINT, self._on_interrupt)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
+
+    def cancel(self) -> None:
+        with contextlib.suppress(Exception):  # a session that was stopped
+            self._context.cancelJobsWithTag(self.tag)
+
+    def _on_interrupt(self, number: int, frame: object) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def _look(self) -> None:
+        while not self._over.wait(_EVERY):
+            self.late = self._until is not None and time.monotonic() >= self._until
+            if self.late or self.interrupted:
+                self.cancel()  # again and again: another job may have been about to start
 
 
 def too_late(timeout: float) -> LimitError:
@@ -75,31 +123,6 @@ def too_late(timeout: float) -> LimitError:
             notes=("nothing was written",),
         )
     )
-
-
-def _end_late(
-    context: Any, tag: str, after: float, over: threading.Event, late: threading.Event
-) -> None:
-    if over.wait(after):
-        return
-    late.set()
-    while True:
-        with contextlib.suppress(Exception):
-            context.cancelJobsWithTag(tag)
-        if over.wait(_AGAIN):
-            return
-
-
-def _elsewhere(call: Callable[[], None]) -> None:
-    """Call a function in a thread of its own, and wait for it a while."""
-
-    def attempt() -> None:
-        with contextlib.suppress(Exception):
-            call()
-
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(timeout=10.0)
 
 
 @contextlib.contextmanager

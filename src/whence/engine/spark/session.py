@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULTS: Mapping[str, str] = {
-    "spark.app.name": "whence",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -26,7 +25,8 @@ DEFAULTS: Mapping[str, str] = {
     # Facts that fit one blob of a task should reach it in one piece.
     "spark.rpc.message.maxSize": "256",
 }
-"""Settings of a session that Whence starts, where the user gives no others."""
+"""Settings of a session that Whence starts, where nobody gives others: not the user, not the files
+of Spark's configuration, not who submitted the program."""
 
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
@@ -92,7 +92,9 @@ def _check_master(spark: SparkSession, master: str | None) -> None:
 
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
-    settings = {**DEFAULTS, **conf}
+    settings = dict(conf)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # a submission has its name
+        settings.setdefault("spark.app.name", "whence")
     if master is not None:
         settings["spark.master"] = master
     elif not any(name in os.environ for name in _ELSEWHERE):
@@ -133,11 +135,11 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if "spark.pyspark.python" not in settings:
             os.environ.setdefault(name, sys.executable)
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
     with _java():
         try:
+            builder = SparkSession.builder
+            for key, value in {**_missing(settings), **settings}.items():
+                builder = builder.config(key, value)
             return builder.getOrCreate()
         except PySparkException as error:
             raise _refused(settings, str(error)) from None
@@ -146,6 +148,18 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
             if told is None:
                 raise
             raise _refused(settings, str(told)) from None
+
+
+def _missing(settings: Mapping[str, str]) -> dict[str, str]:
+    """Start the JVM, which reads Spark's configuration, and return our settings that it lacks."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+    SparkContext._ensure_initialized(conf=conf)
+    known = {key for key, _ in SparkConf().getAll()}
+    return {key: value for key, value in DEFAULTS.items() if key not in known}
 
 
 def _refused(settings: Mapping[str, str], said: str) -> UsageError:
