@@ -36,7 +36,7 @@ def with_places(error: DataError, compiled: Compiled, given: Mapping[str, Any]) 
 
 
 def bad_rows(frame: DataFrame, relation: str, columns: tuple[Column, ...]) -> list[Diagnostic]:
-    """Return the first rows of a frame that lack a value, or have one that is too large."""
+    """Return the first rows of a frame that lack a value, or have one that cannot be."""
     from pyspark.errors import PySparkException
 
     tests = [
@@ -67,7 +67,8 @@ def _found(
 
     wrong = [(column, _is_wrong(frame, column, cell)) for column, cell in tests]
     which = F.coalesce(*(F.when(test, F.lit(i)) for i, (_, test) in enumerate(wrong)))
-    values = F.concat_ws(", ", *(F.coalesce(c.cast("string"), F.lit("null")) for _, c in tests))
+    texts = (F.make_valid_utf8(cell.cast("string")) for _, cell in tests)
+    values = F.concat_ws(", ", *(F.coalesce(text, F.lit("null")) for text in texts))
     any_ = functools.reduce(lambda a, b: a | b, (test for _, test in wrong))
     row_at = [F.col(name).alias(f"place{i}") for i, name in enumerate(place)]
     rows = frame.where(any_).select(which, values, *row_at).limit(SHOWN).collect()
@@ -83,6 +84,8 @@ def _is_wrong(frame: DataFrame, column: Column, cell: SparkColumn) -> SparkColum
         return lacks | (cell < low) | (cell > high.cast("decimal(20,0)"))
     if column.kind is Kind.UNSIGNED:
         return lacks | (cell < 0) | (cell > F.lit(str((1 << 64) - 1)).cast("decimal(20,0)"))
+    if column.kind in (Kind.SYMBOL, Kind.RECORD):
+        return lacks | ~F.is_valid_utf8(cell.cast("string"))
     return lacks
 
 

@@ -59,10 +59,11 @@ class SparkEvaluation:
 
     def close(self) -> None:
         """Give back what the relations take; frames that were handed out are of no use any more."""
-        for held in self.held:
-            held.unpersist()
-        for broadcast in self.broadcasts:
-            broadcast.destroy()
+        if self.spark.sparkContext._jsc is not None:  # a session that was stopped has let it go
+            for held in self.held:
+                held.unpersist()
+            for broadcast in self.broadcasts:
+                broadcast.destroy()
         for gang in self.gangs:
             gang.close()
         self.held, self.broadcasts, self.gangs = [], [], []

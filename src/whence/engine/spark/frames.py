@@ -107,6 +107,11 @@ def _normal(
             column = column.cast(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _wrong(columns, name, kind, f"has other values ({error})") from None
+    if wanted == pa.string():
+        try:  # Spark's texts may be any bytes
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise _wrong(columns, name, kind, "has text that is no UTF-8") from None
     if kind is Kind.FLOAT and len(column):
         return pa.chunked_array([pa.array(canonical_floats(np.asarray(column.to_numpy())))])
     if kind is Kind.RECORD and not exact:

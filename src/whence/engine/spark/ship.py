@@ -32,6 +32,14 @@ def equip(spark: SparkSession) -> None:
     """See to it that the tasks of a session can import this package; once per session."""
     check_installed()
     context = spark.sparkContext
+    if context._jsc is None:
+        raise UsageError(
+            Diagnostic(
+                "W1071",
+                "this Spark session was stopped",
+                hint="start another one: `whence.spark.session()`",
+            )
+        )
     with _lock:
         if getattr(context, _MARK, False):
             return
