@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -19,9 +20,9 @@ from typing import Any
 
 from spark.cluster.killing import attempts, killing, pass_gate
 from spark.cluster.places import Cluster
-from spark.processes import Started, started, wait_for
+from spark.processes import Started, command_line, started, wait_for
 
-SECONDS = 240.0
+SECONDS = 600.0
 TESTS = Path(__file__).parents[2]
 
 
@@ -99,33 +100,15 @@ def chain() -> list[tuple[int, int]]:
     return [(i, i + 1) for i in range(NODES)]
 
 
-def gated(folder: str) -> Callable[[int, int], int]:
+def gated(folder: str, far: int = GATE) -> Callable[[int, int], int]:
     """Return a functor that comes to a gate in the middle of an evaluation."""
 
     def gate(x: int, y: int) -> int:
-        if y - x == GATE:
+        if y - x == far:
             pass_gate(folder)
         return y
 
     return gate
-
-
-def plain(spark: Any, folder: Path, barrier: bool) -> dict[str, Any]:
-    """Kill an executor under one of Spark's own jobs."""
-
-    def task(batches: Any) -> Any:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        if context.partitionId() == 1:
-            pass_gate(str(folder))
-        yield from batches
-
-    with killing(spark, folder) as kill:
-        frame = spark.range(0, 1000, 1, 2).mapInArrow(task, "id long", barrier=barrier)
-        total = sum(row.id for row in frame.collect())
-    return {"total": total, "kill": told(spark, kill)}
 
 
 def killed(spark: Any, folder: Path, strategy: str) -> dict[str, Any]:
@@ -150,6 +133,84 @@ def killed(spark: Any, folder: Path, strategy: str) -> dict[str, Any]:
     }
 
 
+def killed_afterwards(spark: Any, folder: Path, strategy: str) -> dict[str, Any]:
+    """Kill an executor that has done its work; what it held is wanted once more."""
+    import whence.spark
+
+    program = LINEAR if strategy == "decomposed" else NONLINEAR
+    (folder / "open").touch()
+    with whence.spark.evaluate(
+        spark,
+        program,
+        {"edge": chain()},
+        strategy=strategy,
+        functors={"gate": gated(str(folder))},
+        tasks=2,
+    ) as found:
+        frame = found["path"]
+        before = frame.count()
+        executors = executors_of(spark)
+        os.kill(executors[0], signal.SIGKILL)
+        gone = wait_for(lambda: executors[0] not in executors_of(spark), 60)
+        time.sleep(2.0)  # until the driver knows, too
+        rows = sorted((row.x, row.y) for row in frame.collect())
+    return {"before": before, "gone": gone, "executors": len(executors), "rows": rows}
+
+
+def streamed(spark: Any, folder: Path, program: str, tasks: int) -> dict[str, Any]:
+    """Kill an executor in the middle of a batch of a stream."""
+    import whence.spark
+    from whence.functor.user import UserFunctors
+
+    feed, state = folder / "in", folder / "state"
+    feed.mkdir()
+    links = chain()
+    for number, part in enumerate((links[:100], links[100:], links[:1])):
+        sign = "-" if number == 2 else "+"
+        lines = "".join(f"{sign}edge({x}, {y}).\n" for x, y in part)
+        (folder / "new").write_text(lines)
+        (folder / "new").rename(feed / f"{number}.txt")
+        time.sleep(0.01)  # files are read in the order of their times
+    # The first batch has no two nodes that are so far apart, so it is the second that is hit.
+    functors = UserFunctors().add("gate", gated(str(folder), 150))
+    with killing(spark, folder) as kill:
+        query = whence.spark.maintain(
+            NONLINEAR if program == "nonlinear" else LINEAR,
+            whence.spark.updates(spark, feed, files_per_batch=1),
+            checkpoint=state,
+            tasks=tasks,
+            functors=functors,
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+        query.stop()
+    last = whence.spark.last_batch(state)
+    rows = sorted((row.x, row.y) for row in whence.spark.view(spark, state, "path").collect())
+    told_changes: dict[tuple[int, int], int] = {}
+    for row in whence.spark.changes(spark, state, "path").collect():
+        step = 1 if row.op == "+" else -1
+        told_changes[row.x, row.y] = told_changes.get((row.x, row.y), 0) + step
+    return {
+        "rows": rows,
+        "changes": sorted(pair for pair, count in told_changes.items() if count),
+        "counts": sorted({*told_changes.values()}),
+        "last": last,
+        "kill": told(spark, kill),
+    }
+
+
+def executors_of(spark: Any) -> list[int]:
+    """Return the processes of the executors of a session."""
+    application = spark.sparkContext.applicationId
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            command = command_line(int(entry.name))
+            if "CoarseGrainedExecutorBackend" in command and application in command:
+                found.append(int(entry.name))
+    return sorted(found)
+
+
 def told(spark: Any, kill: Any) -> dict[str, Any]:
     return {
         "executor": kill.executor,
@@ -159,7 +220,11 @@ def told(spark: Any, kill: Any) -> dict[str, Any]:
     }
 
 
-SCENARIOS: dict[str, Scenario] = {"plain": plain, "killed": killed}
+SCENARIOS: dict[str, Scenario] = {
+    "killed": killed,
+    "killed afterwards": killed_afterwards,
+    "streamed": streamed,
+}
 
 
 def main(folder: Path) -> None:

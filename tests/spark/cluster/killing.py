@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SECONDS = 120.0
+SECONDS = 300.0
 
 
 def pass_gate(folder: str) -> None:

@@ -19,6 +19,13 @@ from spark.processes import Started, start, wait_for
 from whence.engine.spark.jvm import find_jvm, java_home
 
 SECONDS = 120.0
+CONF = {
+    "spark.executor.memory": "512m",
+    "spark.driver.memory": "512m",
+    # A machine that is busy with other things is slow, not dead.
+    "spark.network.timeout": "600s",
+    "spark.worker.timeout": "600",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +40,8 @@ class Cluster:
 @contextlib.contextmanager
 def local_cluster(workers: int = 2) -> Iterator[Cluster]:
     """Spark's own cluster in miniature: the driver starts its executors as further processes."""
-    conf = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
     try:
-        yield Cluster(f"local-cluster[{workers},1,640]", conf)
+        yield Cluster(f"local-cluster[{workers},1,640]", CONF)
     finally:
         # Its workers keep logs in Spark's own folder, whatever they are told.
         shutil.rmtree(spark_home() / "work", ignore_errors=True)
@@ -47,7 +53,8 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     secret = secrets.token_hex(16)
     settings = folder / "spark.conf"
     settings.touch(mode=0o600)
-    settings.write_text(f"spark.authenticate true\nspark.authenticate.secret {secret}\n")
+    lines = ("spark.authenticate true", f"spark.authenticate.secret {secret}")
+    settings.write_text("\n".join((*lines, "spark.worker.timeout 600", "")))
     env = _environment(folder)
     spark_class = [str(spark_home() / "bin" / "spark-class")]
     lead = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
@@ -73,8 +80,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             "spark.authenticate.secret": secret,
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
-            "spark.executor.memory": "512m",
-            "spark.driver.memory": "512m",
+            **CONF,
         }
         yield Cluster(url, conf, tuple(found))
     finally:
