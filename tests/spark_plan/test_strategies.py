@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from spark_plan.agreement import cut_text, rules_of
+from spark_plan.simulator import simulate
 from whence.diagnostics import UsageError
+from whence.engine.naive import evaluate
 from whence.engine.spark.known import know
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, SparkPlan, Strategy
 from whence.engine.spark.together import kept_together
 from whence.plan.build import build_plan
+from whence.rewrite.resolve_types import resolve_types
 from whence.syntax.souffle import parse
 
 D, G, A, R = Strategy.DECOMPOSED, Strategy.GANG, Strategy.ALONE, Strategy.ROUNDS
@@ -360,3 +363,24 @@ def test_rounds_are_for_what_does_not_fit_into_the_tasks() -> None:
 
 def test_a_program_without_rules_has_no_groups() -> None:
     assert cut_text(EDGES + ".output edge").groups == ()
+
+
+def test_tuples_that_may_dominate_each_other_are_never_parted() -> None:
+    text = (
+        COMPONENTS
+        + """
+        .decl near(x: number, y: number)
+        .decl path(x: number, y: number)
+        .output path
+        near(x, y) :- component(x, c), edge(c, y).
+        path(x, y) :- near(x, y).
+        path(x, z) :- path(x, y), path(y, z), !edge(z, x).
+        """
+    )
+    edges = {(i, (i * 7 + 3) % 12) for i in range(12)} | {(i, (i * 5) % 12) for i in range(9)}
+    (group,) = cut_text(text, tasks=3, sizes={"edge": 10**8}).groups
+    (ship,) = [ship for ship in group.ships if ship.relation == "component"]
+    assert {copy.placement for copy in (ship.home, *ship.copies)} == {By(0), EVERYWHERE}
+    plan = cut_text(text, tasks=3, sizes={"edge": 10**8})
+    program = resolve_types(parse(text))
+    assert simulate(plan, {"edge": edges}, 3)["path"] == evaluate(program, {"edge": edges})["path"]
