@@ -214,6 +214,12 @@ def test_mistakes_of_a_call_are_told_before_anything_runs(spark: Any) -> None:
     assert refused(7, {}) == "W0808"
     assert refused(CLOSURE, {"edge": [(1, "a")]}) == "W0654"
     assert refused(Path("nowhere.dl"), {}) == "W0802"
+    with pytest.raises(UsageError) as error:
+        whence.spark.evaluate(CLOSURE, {"edge": EDGES})  # type: ignore[arg-type]
+    assert code(error) in ("W0808", "W1029")
+    with pytest.raises(UsageError) as error:
+        whence.spark.evaluate("spark", CLOSURE, {"edge": EDGES})  # type: ignore[arg-type]
+    assert code(error) == "W1029"
 
 
 def test_limits_hold_in_tasks(spark: Any) -> None:

@@ -329,7 +329,9 @@ def _unannotated(value: object, arity: int) -> object:
     from pyspark.sql import DataFrame
 
     if isinstance(value, DataFrame) and len(value.columns) == arity + 1:
-        return value.select(*(value[f"`{name}`"] for name in value.columns[:arity]))
+        from whence.engine.spark.frames import numbered
+
+        return numbered(value).select(*(str(i) for i in range(arity)))
     if isinstance(value, pyarrow.Table) and value.num_columns == arity + 1:
         return value.select(range(arity))
     if isinstance(value, list):

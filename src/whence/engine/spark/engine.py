@@ -23,6 +23,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def check_session(spark: object) -> None:
+    """Refuse what is no session that can run jobs."""
+    from pyspark.sql import SparkSession
+
+    what = ""
+    if not isinstance(spark, SparkSession):
+        connect = type(spark).__module__.startswith("pyspark.sql.connect")
+        what = "one of Spark Connect" if connect else f"a {type(spark).__name__}"
+    elif spark.sparkContext._jsc is None:
+        what = "one that has been stopped"
+    if what:
+        raise UsageError(
+            Diagnostic(
+                "W1029",
+                f"a Spark session is needed that runs jobs here, not {what}",
+                hint="`whence.spark.session()` finds or starts one",
+            )
+        )
+
+
 class SparkEngine:
     """Evaluates on the executors of a Spark session: the active one, or a new one on this machine.
 
@@ -44,6 +64,8 @@ class SparkEngine:
             raise UsageError(
                 Diagnostic("W1020", f"{tasks} tasks cannot do anything", hint="give 1 or more")
             )
+        if spark is not None:
+            check_session(spark)
         self._spark = spark
         self._strategy = strategy
         self._tasks = tasks
