@@ -11,9 +11,6 @@ GAPS: dict[tuple[str, str], str] = {
     ),
     ("numbers_of_values", "gang"): "`ord` numbers values as one evaluation meets them",
     ("a_limited_relation", "gang"): "`.limitsize` counts the tuples of one evaluation",
-    ("a_frontier_of_two_costs", "rounds"): (
-        "rounds keep one best tuple per key; which of several dominates is judged one by one"
-    ),
     ("records_of_symbols_that_look_like_records", "rounds"): (
         "only one evaluation notices a relation that grows for ever"
     ),

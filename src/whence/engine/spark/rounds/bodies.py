@@ -30,8 +30,8 @@ from whence.syntax.nodes import Constant, Kind, Term, Variable, variables
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-Read: TypeAlias = Callable[[str, Version, Sequence[int]], "DataFrame"]
-"""The rows of a relation, best laid out for a join on these columns; it may carry a hint."""
+Read: TypeAlias = Callable[[str, Version, Sequence[int] | None], "DataFrame"]
+"""The rows of a relation, with columns to join on best laid out for that; it may carry a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Bodies:
     ) -> Bindings:
         from pyspark.sql import functions as F
 
-        frame = _with_constants(self._read(relation, version, ()), key)
+        frame = _with_constants(self._read(relation, version, None), key)
         if not takes:
             return Bindings(frame.limit(1).select(F.lit(0).alias(UNIT)), {})
         bound, taken = self._taken(relation, takes, needed)
@@ -218,7 +218,7 @@ class Bodies:
 
         function = folds.aggregate(step.function, step.kind)
         at = [(column, o.name) for column, o in step.key if isinstance(o, Variable)]
-        rows = _with_constants(self._read(step.relation, Version.ALL, ()), step.key)
+        rows = _with_constants(self._read(step.relation, Version.ALL, None), step.key)
         new = self._new(folds.result_cell(function))
         target = None if step.target is None else F.col(f"c{step.target}")
         self._fresh += 1

@@ -19,6 +19,7 @@ from whence.engine.spark.jobs import described, too_late
 from whence.engine.spark.model import Group
 from whence.engine.spark.rounds import embedded
 from whence.engine.spark.rounds.bodies import Bodies
+from whence.engine.spark.rounds.cells import names_of
 from whence.engine.spark.rounds.homes import Home, home_of
 from whence.engine.spark.rounds.relations import Options, Relations
 from whence.engine.spark.rounds.terms import Terms
@@ -178,7 +179,10 @@ class _Rounds:
         seeds = {name: self._seed(name, stratum, plan, homes[name]) for name in stratum.relations}
         if not stratum.recursive:
             for name, seed in seeds.items():
-                self._stored[name].layers = [seed]
+                self._stored[name].add(seed, 1)  # nobody has counted: there may be some
+            self._bury(plan)
+            for name in seeds:
+                self._stored[name].settle()
                 self._stored[name].rows = None
                 self._rounds[name] = 0
             return
@@ -206,6 +210,7 @@ class _Rounds:
             self._stored[name].add(seeds[name], count)
             if not count:
                 self._stored[name].layers = [seeds[name]]
+        self._bury(plan)
         number = 0
         self._report(plan, number)
         while any(self._stored[name].new for name in names):
@@ -217,6 +222,7 @@ class _Rounds:
             new = dict(zip(derived, counts, strict=True))
             for name in names:
                 self._stored[name].add(derived.get(name, seeds[name]), new.get(name, 0))
+            self._bury(plan)
             if relations.fit(sum(self._stored[name].rows or 0 for name in names)):
                 relations.move(homes)
             self._report(plan, number)
@@ -240,6 +246,24 @@ class _Rounds:
             fresh = self._stored[name].fresh(derived, "merge" if large else "shuffle_hash")
             kept[name] = self._relations.keep_renamed(fresh)
         return kept
+
+    def _bury(self, plan: StratumPlan) -> None:
+        """Read no more what is dominated now that the last round's rows are there."""
+        from pyspark.sql import functions as F
+
+        for domination in plan.dominations:
+            found = [
+                self._bodies.heads(pair)
+                for pair in domination.pairs
+                if pair.delta is not None and self._stored[pair.delta].new
+            ]
+            if found:
+                arity = len(self._relations.types.columns[domination.relation])
+                worse, better = names_of(2 * arity)[:arity], names_of(2 * arity)[arity:]
+                pairs = reduce(lambda a, b: a.union(b), found)
+                differ = [F.col(a) != F.col(b) for a, b in zip(worse, better, strict=True)]
+                dominated = pairs.filter(reduce(lambda a, b: a | b, differ)).select(*worse)
+                self._stored[domination.relation].bury(dominated.distinct())
 
     # ── watching ──
 

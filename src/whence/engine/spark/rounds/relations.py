@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -37,6 +38,9 @@ ROWS_PER_PARTITION: Final = 1_000_000
 """With more rows than this per partition, there are more partitions."""
 
 MAX_PARTITIONS: Final = 2_000
+
+LATEST: Final = 32
+"""How many plans are held after they were cut off: until they have run, most likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +81,21 @@ class Relations:
         self._options = options
         self._laid: dict[tuple[str, tuple[int, ...], int], DataFrame] = {}
         self._renamed = 0
+        # What counts the rows of a plan goes with it, and Spark complains when tasks look for it.
+        self._latest: deque[DataFrame] = deque(maxlen=LATEST)
 
     # ── reading ──
 
-    def read(self, name: str, version: Version, key: Sequence[int]) -> DataFrame:
-        """Return rows of a relation, marked or laid out for a join on some columns."""
+    def read(self, name: str, version: Version, key: Sequence[int] | None) -> DataFrame:
+        """Return rows of a relation, marked or laid out where they are joined on some columns."""
         from pyspark.sql import functions as F
 
         frame = self.stored[name].read(version)
-        if not key or version is Version.DELTA:
+        if key is None or version is Version.DELTA:
             return frame
         if self.is_small(name):
             return F.broadcast(frame)
-        if name in self.moving or self.stored[name].rows is None:
+        if not key or name in self.moving or self.stored[name].rows is None:
             return frame
         return self._laid_out(name, tuple(key), frame).hint("merge")
 
@@ -117,6 +123,7 @@ class Relations:
         """Cut the plan off; the next job that needs the rows computes and keeps them."""
         if self._options.reliable:
             return frame.checkpoint(eager=True)
+        self._latest.append(frame)
         return frame.localCheckpoint(eager=False)
 
     def keep_renamed(self, frame: DataFrame) -> DataFrame:

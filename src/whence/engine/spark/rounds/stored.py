@@ -147,23 +147,40 @@ class Stored:
     new: int = 0
     """How many rows the newest layer has, if it is a delta."""
 
+    dead: list[DataFrame] = field(default_factory=list)
+    """Rows that others dominate: they are known, so that they do not come again, and not read."""
+
     def read(self, version: Version) -> DataFrame:
         """Return the rows of a version."""
         match version:
             case Version.DELTA:
-                return self.layers[-1]
+                return self._living(self.layers[-1])
             case Version.OLD:
                 older = self.layers[:-1] if self.new else self.layers
-                return self.merging.whole(older) if older else self.layers[-1].limit(0)
+                none = self.layers[-1].limit(0)
+                return self._living(self.merging.whole(older)) if older else none
             case _:
-                return self.merging.whole(self.layers)
+                return self._living(self.merging.whole(self.layers))
+
+    def _living(self, rows: DataFrame) -> DataFrame:
+        if not self.dead:
+            return rows
+        dead = reduce(lambda a, b: a.union(b), self.dead)
+        return rows.join(dead.hint("shuffle_hash"), rows.columns, "left_anti")
+
+    def bury(self, rows: DataFrame) -> None:
+        """Read these rows no more."""
+        if len(self.dead) > LAYERS:
+            self.dead = [self.keep(reduce(lambda a, b: a.union(b), self.dead))]
+        self.dead.append(self.keep(rows))
 
     def settle(self) -> None:
         """Say that no more rows come."""
         self.new = 0
-        if isinstance(self.merging, AsBest) and len(self.layers) > 1:
-            self.layers = [self.keep(self.merging.whole(self.layers))]
-            self.rows = None  # the layers had rows that were not the best for long
+        if self.dead or (isinstance(self.merging, AsBest) and len(self.layers) > 1):
+            self.layers = [self.keep(self.read(Version.ALL))]
+            self.dead = []
+            self.rows = None  # the layers had rows that count no more
 
     def fresh(self, derived: DataFrame, hint: str) -> DataFrame:
         """Return what is new among what was derived."""

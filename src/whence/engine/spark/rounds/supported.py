@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whence.analysis.kinds import relation_kinds, type_kinds, variable_kinds
+from whence.functor.comparison import ORDERED
 from whence.plan.build import plan_stratum
 from whence.plan.nodes import Keyed, Plan, Stratum
 from whence.syntax.nodes import (
@@ -42,9 +43,12 @@ def _reasons(plan: Plan, stratum: Stratum) -> Iterator[str]:
     if stratum.selections:
         names = ", ".join(f"`{name}`" for name, _ in stratum.selections)
         yield f"only the best tuples of {names} are followed, which rounds do not"
-    if plan_stratum(stratum, {}).dominations:
-        yield "its subsumption does not keep one best tuple per key, so its order matters"
-    for name, keyed in plan_stratum(stratum, {}).keyed:
+    planned = plan_stratum(stratum, {})
+    for domination in planned.dominations:
+        several = [d for d in planned.dominations if d.relation == domination.relation]
+        if len(several) > 1 or not _is_order(domination.subsumption):
+            yield "its subsumption is no order of its columns, so it matters who comes first"
+    for name, keyed in planned.keyed:
         if _may_have_several_nans(program, name, keyed):
             yield f"values of `{name}` that are no number stay side by side"
     written: list[Rule | Subsumption] = [*stratum.rules, *stratum.subsumptions]
@@ -54,6 +58,31 @@ def _reasons(plan: Plan, stratum: Stratum) -> Iterator[str]:
 
 def _may_have_several_nans(program: Program, name: str, keyed: Keyed) -> bool:
     return keyed.kind is Kind.FLOAT and len(relation_kinds(program)[name]) > len(keyed.key) + 1
+
+
+def _is_order(subsumption: Subsumption) -> bool:
+    """Say whether it compares tuples column by column, so that it is an order of them.
+
+    Of two different tuples at most one dominates the other, and what dominates a dominating tuple
+    dominates what that does: then it does not matter in which order tuples are judged.
+    """
+    worse, better = subsumption.dominated.args, subsumption.dominating.args
+    names = [[a.name for a in args if isinstance(a, Variable)] for args in (worse, better)]
+    if any(len(set(found)) < len(worse) for found in names):
+        return False
+    shared = {i for i, (a, b) in enumerate(zip(*names, strict=True)) if a == b}
+    if len(set(names[0]) & set(names[1])) > len(shared):
+        return False
+    compared = set()
+    for literal in subsumption.body:
+        if not isinstance(literal, Constraint) or literal.op not in ORDERED:
+            return False
+        sides = [s.name for s in (literal.left, literal.right) if isinstance(s, Variable)]
+        at = {i for i, pair in enumerate(zip(*names, strict=True)) if set(pair) == set(sides)}
+        if len(sides) < 2 or not at:
+            return False
+        compared |= at
+    return shared | compared == set(range(len(worse)))
 
 
 def _of_rule(program: Program, rule: Rule | Subsumption) -> Iterator[str]:
