@@ -17,7 +17,7 @@ from whence.engine.local.guard import peak_bytes
 from whence.engine.spark.decomposed import Written, pickled, unpacked_functors, written_of
 from whence.engine.spark.gang.endpoint import Access, Tls
 from whence.engine.spark.gang.exchange import Exchange, Patience
-from whence.engine.spark.gang.inbox import PeerStopped
+from whence.engine.spark.gang.inbox import PeerLost, PeerStopped
 from whence.engine.spark.gang.rendezvous import Rendezvous, Reporter, join
 from whence.engine.spark.gang.task import GangEvaluation
 from whence.engine.spark.model import Group
@@ -92,7 +92,12 @@ class Member:
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
-        host = _LOOPBACK if self.local else context.getTaskInfos()[task].address.rsplit(":", 1)[0]
+        infos = context.getTaskInfos()
+        if len(infos) < self.tasks:
+            # An executor has died after its work, and Spark wants its share alone; a stage that
+            # fails is run again with all its tasks.
+            raise PeerLost(f"{len(infos)} of {self.tasks} tasks were started")
+        host = _LOOPBACK if self.local else infos[task].address.rsplit(":", 1)[0]
         made = Exchange(task, self.tasks, host=host, access=self.access, patience=self.patience)
         try:
             token, locations = join(
