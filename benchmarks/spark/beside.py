@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.cases import BY_NAME
 from benchmarks.measured import progress
@@ -19,9 +19,6 @@ from benchmarks.spark.sessions import (
     tables,
 )
 
-STRATEGIES: Final = {"tc_random": "decomposed", "sg": "gang", "cspa": "gang"}
-"""How the bars say that each case runs."""
-
 
 def measure(name: str, given: Asked, strategy: str | None = None) -> dict[str, Any]:
     """Return the best seconds of both engines, and what the tasks did."""
@@ -33,6 +30,9 @@ def measure(name: str, given: Asked, strategy: str | None = None) -> dict[str, A
         best, last = best_in_turns(
             {
                 "embedded": lambda: embedded(text, facts, case.outputs, given.threads),
+                "tasks": lambda: on_spark(
+                    spark, text, there, case.outputs, frames=False, strategy=strategy
+                ),
                 "spark": lambda: on_spark(spark, text, there, case.outputs, strategy=strategy),
             },
             given.runs,

@@ -107,14 +107,19 @@ def on_spark(
     text: str,
     facts: Mapping[str, DataFrame],
     outputs: Sequence[str],
+    *,
+    frames: bool = True,
     **how: Any,
 ) -> tuple[int, Any]:
-    """Evaluate on Spark; return how many tuples Spark counts in the outputs, and the stats."""
+    """Evaluate on Spark; return how many tuples the outputs have, and the stats.
+
+    Spark counts the rows of the output's `frames`, or tells what its tasks have counted.
+    """
     from whence.spark import evaluate
 
     with evaluate(spark, text, facts, **how) as found:
-        tuples = sum(found[name].count() for name in outputs)
-        return tuples, found.stats
+        counted = ((found[n].count() if frames else found.size(n)) for n in outputs)
+        return sum(counted), found.stats
 
 
 def timed(do: Callable[[], Any]) -> tuple[float, Any]:

@@ -32,20 +32,24 @@ def _beside(found: Found, bars: tuple[Bar, ...]) -> Told:
         f"{found['facts']:,}",
         f"{found['tuples']:,}",
         _s(seconds["embedded"]),
+        _s(seconds["tasks"]),
         _s(seconds["spark"]),
         _s(seconds["spark"] - seconds["embedded"]),
         f"{seconds['spark'] / seconds['embedded']:.2f}",
     )
-    headers = ("case", "strategies", "facts", "tuples", "embedded s", "Spark s", "more s", "×")
+    headers = ("case", "strategies", "facts", "tuples", "embedded s", "Spark s", "with frames s")
     wrong = () if found["exact"] else (f"{found['case']}: not the same tuples",)
     return Told(
         (
             Table(
                 "Whole jobs on Spark, outputs counted, beside the embedded engine",
-                headers,
+                (*headers, "more s", "×"),
                 (row,),
                 left=2,
-                notes=("in turns in one process, warm; the best of several runs",),
+                notes=(
+                    "in turns in one process, warm; the best of several runs",
+                    "tuples are counted by the tasks; with frames, once more by Spark, row by row",
+                ),
             ),
             _tasks(found["groups"]),
         ),

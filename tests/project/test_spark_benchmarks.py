@@ -66,7 +66,7 @@ def beside(embedded: float, spark: float, exact: bool = True) -> dict[str, Any]:
         "facts": 3,
         "tuples": 9,
         "exact": exact,
-        "seconds": {"embedded": embedded, "spark": spark},
+        "seconds": {"embedded": embedded, "tasks": spark, "spark": spark},
         "strategies": ["gang"],
         "groups": [group],
     }
