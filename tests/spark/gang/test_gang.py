@@ -222,3 +222,16 @@ def test_outboxes_let_go_of_their_memory() -> None:
     for evaluation in outcome.evaluations:
         assert not isinstance(evaluation.relations["path_out"], Outbox)
         assert evaluation.relations["path_out"].size == 0
+
+
+def test_a_value_without_order_makes_all_tasks_begin_again() -> None:
+    text = str(SHORTEST.program).replace("d: number", "d: float").replace("d + e", "d + e")
+    group = hand_made(text, reads=SHORTEST.reads, writes=SHORTEST.writes, ships=SHORTEST.ships)
+    edges = [(a, b, float(a + b)) for a, b in some_pairs(12, 6)] + [(1, 2, float("nan"))]
+    table = pa.table({str(i): [edge[i] for edge in edges] for i in range(3)})
+    (home,) = group.writes
+    expected = sorted(map(repr, judged(group, {"edge": table}, home)))
+    assert any("nan" in row for row in expected)
+    for tasks in (1, 2, 3):
+        found = run_gang(group, {"edge": table}, tasks)
+        assert sorted(map(repr, found.rows(home))) == expected

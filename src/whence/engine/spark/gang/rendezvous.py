@@ -129,7 +129,7 @@ class Reporter:
         self._service = service
         self._access = access
         self._every = every
-        self._told = time.monotonic()
+        self._told = -every
 
     def on_round(self, event: Round) -> None:
         """Tell of a round, unless the last one was told just now."""
