@@ -40,7 +40,8 @@ class Line:
 class GangFixpoint(Fixpoint):
     """One stratum at one task; `lines` lead to relations of the stratum.
 
-    `counted` are the relations whose tuples count as this task's: each tuple at one task only.
+    `counted` are the relations whose tuples count as this task's: each tuple at one task only;
+    `shown` is what people call the relations.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class GangFixpoint(Fixpoint):
         *,
         lines: Sequence[Line],
         counted: Collection[str],
+        shown: tuple[str, ...],
         post: Post,
         max_tuples: int | None,
     ) -> None:
         super().__init__(plan, scope, guard, threads=1, pool=None, limits={})
         self._post = post
+        self._names = shown
         self._max_tuples = max_tuples
         self._lines: dict[str, list[Line]] = {}
         for line in lines:
@@ -100,7 +103,7 @@ class GangFixpoint(Fixpoint):
                 new, total = sum(end.new for end in ends), sum(end.total for end in ends)
                 seconds = time.perf_counter() - started
                 observer.on_round(
-                    Round(plan.number, strata, plan.relations, rounds, new, total, seconds)
+                    Round(plan.number, strata, self._names, rounds, new, total, seconds)
                 )
             if not recursive or not any(end.busy for end in ends):
                 break

@@ -16,7 +16,6 @@ from whence.engine.local.guard import Guard
 from whence.engine.local.keyed import KeyedRelation, Unordered
 from whence.engine.local.records import ExactRecordText
 from whence.engine.local.relation import Relation
-from whence.engine.local.rounds import Rounds
 from whence.engine.local.values import Values
 from whence.engine.spark.gang.exchange import Exchange
 from whence.engine.spark.gang.fixpoint import GangFixpoint, Line
@@ -153,7 +152,7 @@ class GangEvaluation(LocalEvaluation):
     ) -> None:
         """Evaluate one stratum; where tuples are to be sent, in rounds with the peers."""
         if not any(name in self._lines for name in stratum.relations):
-            super().run_stratum(stratum, guard, threads, pool, observer)
+            super().run_stratum(stratum, guard, threads, pool, None)  # only this task's share
             return
         # What a selection would not follow here may be what a peer waits for.
         own = replace(
@@ -202,11 +201,11 @@ class GangEvaluation(LocalEvaluation):
                 for source, copy in self._lines.get(name, ())
             ],
             counted=[name for name in stratum.relations if self._counts(name)],
+            shown=tuple(dict.fromkeys(self._shown(name) for name in stratum.relations)),
             post=self._post,
             max_tuples=self._max_tuples,
         )
-        watched = Rounds(self.relations, self.rounds, observer)
-        rounds = fixpoint.run(watched, len(self._plan.strata))
+        rounds = fixpoint.run(observer, len(self._plan.strata))
         self._rounds += rounds + 1
         for name in stratum.relations:
             relation = self.relations[name]
@@ -232,6 +231,12 @@ class GangEvaluation(LocalEvaluation):
         sources = [source for source, _ in self._lines.get(rule.head.relation, ())]
         first = rule.body[0] if len(rule.body) == 1 else None
         return isinstance(first, Atom) and first.relation in sources
+
+    def _shown(self, name: str) -> str:
+        """Return what people call a relation."""
+        if name in self._ships:
+            return self._ships[name].relation
+        return self._placed[name].relation if name in self._placed else name
 
     def _counts(self, name: str) -> bool:
         """Say whether tuples of the relation count as this task's."""
