@@ -101,3 +101,31 @@ def test_mistakes_are_told_before_the_query_starts(spark: Any, tmp_path: Path) -
         on_spark.view(spark, tmp_path / "in", "path")
     with pytest.raises(UsageError, match="W1041"):
         on_spark.view(spark, tmp_path / "state", "pth")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_facts_leave_windows_by_the_times_of_any_frame(spark: Any, tmp_path: Path) -> None:
+    feed, state = Feed(tmp_path / "in", ["edge"]), tmp_path / "state"
+    row = '{{"op": "+", "relation": "edge", "values": [{}, {}], "time": "2026-01-01T00:00:{}Z"}}'
+    feed.lines([row.format(1, 2, "00"), row.format(2, 3, "20")])
+    feed.lines([row.format(3, 4, "40"), row.format(9, 9, "19")])
+    feed.lines([row.format(4, 5, "41"), row.format(8, 8, "19")])
+    schema = "op string, relation string, values array<string>, time timestamp"
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    query = on_spark.maintain(
+        CLOSURE,
+        source.json(str(feed.folder)),
+        checkpoint=state,
+        ttl={"edge": 15},
+        watermark=10,
+        trigger=NOW,
+    )
+    query.awaitTermination()
+    query.stop()
+    assert query.last.late == 1  # the watermark was 10 after the first batch, and 30 by then
+    expected = {(2, 3), (3, 4), (4, 5), (2, 4), (3, 5), (2, 5), (9, 9)}
+    assert rows_of(on_spark.view(spark, state, "path")) == expected
+    told = on_spark.changes(spark, state, "path")
+    assert total(told) == expected
+    assert rows_of(told.where("op = '-'")) == {("-", 1, 2, 1), ("-", 1, 3, 1)}
