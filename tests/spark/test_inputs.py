@@ -36,6 +36,7 @@ def rows(spark: Any, directive: str, folder: str | Path = ".", **options: Any) -
 def test_small_files_are_not_spark_s(tmp_path: Path) -> None:
     (tmp_path / "edge.facts").write_text("1\ta\n")
     assert inputs_of_spark(parse(EDGE + ".input edge"), str(tmp_path)) == []
+    assert inputs_of_spark(parse(EDGE + ".input edge(IO=stdin)"), "s3://bucket") == []
 
 
 @pytest.mark.parametrize(

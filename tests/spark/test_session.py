@@ -42,6 +42,12 @@ def test_a_session_elsewhere_cannot_be_had_beside_the_active_one(spark: Any) -> 
         session("local[3]")
 
 
+@pytest.mark.parametrize("master", ["nonsense", "local[two]", "http://host", "spark://"])
+def test_what_is_no_master_is_told_before_java_starts(master: str) -> None:
+    with pytest.raises(UsageError, match=r"W1064.*is no master"):
+        session(master)
+
+
 def test_spark_connect_is_refused_with_a_reason() -> None:
     with pytest.raises(UsageError, match="W1062"):
         session("sc://localhost:15002")

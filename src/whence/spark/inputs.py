@@ -57,6 +57,8 @@ def inputs_of_spark(program: Program, folder: str, *, warn: Warn | None = None) 
     """Return the inputs of a program that Spark is to read; the others are small files here."""
     found = []
     for directive in directives(program, "input"):
+        if directive.get("IO") == "stdin":
+            continue
         where = location(directive, folder, f"{directive.relation}.facts")
         table = directive.get("IO") == TABLE
         if table or has_scheme(where) or Path(where).is_dir() or _is_pattern(where):

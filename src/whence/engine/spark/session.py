@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.python.worker.reuse": "true",
     # Facts that fit one blob of a task should reach it in one piece.
@@ -40,6 +40,9 @@ _ELSEWHERE = (
 """Who sets one of these may have said where Spark is to run."""
 
 
+_MASTER = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|(spark|k8s)://.+|yarn")
+
+
 def session(master: str | None = None, **conf: str) -> SparkSession:
     """Return the active Spark session, or a new one.
 
@@ -55,6 +58,14 @@ def session(master: str | None = None, **conf: str) -> SparkSession:
                 "W1062",
                 "Spark Connect cannot run this: tasks and driver share more than a plan",
                 hint="give a master such as `local[*]` or `spark://host:7077`",
+            )
+        )
+    if asked is not None and not _MASTER.fullmatch(asked):
+        raise UsageError(
+            Diagnostic(
+                "W1064",
+                f"`{asked}` is no master of Spark",
+                hint="such as `local[4]`, `spark://host:7077`, `yarn` or `k8s://https://host`",
             )
         )
     active = _active()
@@ -93,8 +104,8 @@ def _check_master(spark: SparkSession, master: str | None) -> None:
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
     settings = dict(conf)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # a submission has its name
-        settings.setdefault("spark.app.name", "whence")
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # a submission has these, and so would a shell
+        settings = {"spark.app.name": "whence", "spark.ui.showConsoleProgress": "false", **settings}
     if master is not None:
         settings["spark.master"] = master
     elif not any(name in os.environ for name in _ELSEWHERE):
