@@ -18,7 +18,7 @@ from pathlib import Path
 from spark.processes import Started, start, wait_for
 from whence.engine.spark.jvm import find_jvm, java_home
 
-SECONDS = 120.0
+SECONDS = 300.0
 CONF = {
     "spark.executor.memory": "512m",
     "spark.driver.memory": "512m",
@@ -54,7 +54,9 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     settings = folder / "spark.conf"
     settings.touch(mode=0o600)
     lines = ("spark.authenticate true", f"spark.authenticate.secret {secret}")
-    settings.write_text("\n".join((*lines, "spark.worker.timeout 600", "")))
+    # Its service for submissions would listen on a port of its own choice.
+    more = ("spark.worker.timeout 600", "spark.master.rest.enabled false", "")
+    settings.write_text("\n".join((*lines, *more)))
     env = _environment(folder)
     spark_class = [str(spark_home() / "bin" / "spark-class")]
     lead = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
