@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import whence.engine.annotated
+from contract.gaps import NOT_REPEATED
 from whence.diagnostics import WhenceError
 from whence.engine.base import Evaluation
 from whence.engine.local.engine import LocalEngine
@@ -30,6 +31,8 @@ def outcome(evaluate: Callable[[], Evaluation]) -> Evaluation | tuple[str, tuple
     try:
         return evaluate()
     except WhenceError as error:
+        if error.diagnostics[0].code == "W1025":  # a failure of Spark's is nobody's answer
+            raise
         return type(error).__name__, tuple(found.code for found in error.diagnostics)
 
 
@@ -73,7 +76,7 @@ def agree(
     engine = SparkEngine(spark, functors=functors, strategy=strategy, tasks=tasks)
     found = outcome(lambda: engine.evaluate(plan, inputs, **options))
     if isinstance(expected, tuple) or isinstance(found, tuple):
-        assert found == expected
+        assert found == expected, (found, expected)
         return
     with found:  # type: ignore[attr-defined]
         names = [d.name for d in plan.program.relations if not d.name.startswith("@")]
@@ -131,6 +134,8 @@ class Counting:
     def next(self) -> bool:
         """Say whether Spark is to repeat the next one."""
         test = os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0]
+        if test.split("::")[-1].split("[")[0] in NOT_REPEATED:
+            return False
         self.count = self.count + 1 if test == self.test else 1
         self.test = test
         return self.count <= AT_MOST

@@ -21,3 +21,10 @@ GAPS: dict[tuple[str, str], str] = {
     ("a_limited_relation", "rounds"): "`.limitsize` counts the tuples of one evaluation",
 }
 """Reasons by the name of the case and the way it is run: `local`, `spark`, or a strategy."""
+
+NOT_REPEATED: dict[str, str] = {
+    "test_only_what_has_no_end_is_stopped": (
+        "it turns off in this process what notices endless recursions, and tasks are others"
+    ),
+}
+"""Tests of the embedded engine that Spark cannot repeat, and why."""

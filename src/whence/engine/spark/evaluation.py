@@ -19,7 +19,7 @@ from whence.engine.spark.frames import (
     spark_schema,
 )
 from whence.engine.spark.model import SparkPlan
-from whence.engine.spark.shuffle import empty_table, from_ipc
+from whence.engine.spark.shuffle import empty_table, from_ipc, truths
 from whence.engine.spark.sources import AtDriver, InBlobs, InFrame, Source, gathered, taken
 from whence.engine.spark.stats import SparkStats
 
@@ -137,7 +137,7 @@ _ordered = ordered
 def distinct(table: pa.Table) -> pa.Table:
     """Return each row of a normal table once."""
     if not table.num_columns:
-        return table.slice(0, 1)
+        return truths(min(table.num_rows, 1))
     return table.group_by(table.column_names, use_threads=False).aggregate([]).cast(table.schema)
 
 

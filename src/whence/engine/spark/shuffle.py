@@ -191,7 +191,7 @@ def share(
             mine = owners_of(table.column(column), kinds[column], tasks) == task
             return table.take(np.flatnonzero(mine))
         case _:
-            return table.slice(0, 0) if placement is ALONE and task else table
+            return empty_table(kinds) if placement is ALONE and task else table
 
 
 def shares(
