@@ -249,7 +249,7 @@ def met(holdings: list[list[Holding]], *, together: bool, batch: int = 5) -> lis
     try:
         with ThreadPoolExecutor(len(holdings)) as pool:
             found = [
-                pool.submit(meet, service.location, access, token, (0, 0), slot, held, f"at{slot}")
+                pool.submit(meet, service.location, access, token, slot, slot, held, f"at{slot}")
                 for slot, held in enumerate(holdings)
             ]
             return [one.result(20) for one in found]
@@ -287,18 +287,18 @@ def test_who_waits_for_a_former_attempt_is_sent_away() -> None:
     token = service.begin(Orders(1, Committed(), b"", False))
     try:
         with ThreadPoolExecutor(3) as pool:
-            old = pool.submit(meet, service.location, access, token, (0, 0), 0, (), "a")
+            old = pool.submit(meet, service.location, access, token, 0, 0, (), "a")
             while 0 not in service._met:
                 threading.Event().wait(0.01)
             new = [
-                pool.submit(meet, service.location, access, token, (1, 0), slot, (), "b")
+                pool.submit(meet, service.location, access, token, 10 + slot, slot, (), "b")
                 for slot in range(2)
             ]
             assert {one.result(20).role for one in new} == {0, 1}
             with pytest.raises(pa.ArrowException):
                 old.result(20)
         with pytest.raises(pa.ArrowException):
-            meet(service.location, Access(b"other"), token, (1, 0), 0, (), "c")
+            meet(service.location, Access(b"other"), token, 20, 0, (), "c")
     finally:
         service.shutdown()
 

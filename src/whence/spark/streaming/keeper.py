@@ -223,7 +223,9 @@ class Keeper:
         for attempt in itertools.count(1):
             try:
                 told = self._run_once(orders)
-                break
+                if len({one.staging for one in told}) == 1:
+                    break
+                raise RuntimeError("this attempt is over: tasks of several have answered")
             except Exception as error:
                 if attempt == _ATTEMPTS or not any(what in str(error) for what in _LOST):
                     raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ import pyarrow.flight as flight
 
 from whence.engine.spark.gang.endpoint import Access, Endpoint
 from whence.spark.streaming.state import Committed
+
+_PATIENCE = 300.0
+"""Seconds that a task waits for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,9 @@ class _Task:
     slot: int
     holdings: tuple[Holding, ...]
     location: str
+    attempt: int = 0
+    """Spark's number of the attempt, the later the greater."""
+    context: Any = None
     orders: Orders | None = None
 
 
@@ -77,38 +84,46 @@ class Meeting(Endpoint):
         self._changed = threading.Condition()
         self._token = ""
         self._orders: Orders | None = None
-        self._attempt: tuple[int, int] = (-1, -1)
         self._met: dict[int, _Task] = {}
 
     def begin(self, orders: Orders) -> str:
         """Have the tasks of one more batch meet; return the token that they show."""
         with self._changed:
-            self._token, self._orders = uuid.uuid4().hex, orders
-            self._attempt, self._met = (-1, -1), {}
+            self._token, self._orders, self._met = uuid.uuid4().hex, orders, {}
+            self._changed.notify_all()
             return self._token
 
     def do_action(self, context: Any, action: Any) -> list[bytes]:
         """Let a task wait for the others, and give it its orders."""
         token, attempt, slot, holdings, location = pickle.loads(action.body.to_pybytes())
+        me = _Task(slot, holdings, location, attempt, context)
+        until = time.monotonic() + _PATIENCE
         with self._changed:
-            if token != self._token or attempt < self._attempt:
-                raise flight.FlightUnauthorizedError("this batch is over, or tried again")
-            if attempt > self._attempt:  # whoever waits for a former attempt waits in vain
-                self._attempt, self._met = attempt, {}
-                self._changed.notify_all()
-            met = self._met
-            met[slot] = _Task(slot, holdings, location)
-            if len(met) == self._tasks:
-                assert self._orders is not None
-                give_orders(list(met.values()), self._orders, together=self._together)
-                self._changed.notify_all()
-            while met[slot].orders is None:
-                if self._met is not met or self._token != token:
-                    raise flight.FlightUnauthorizedError("this attempt is over")
-                if context.is_cancelled():
-                    raise flight.FlightCancelledError("the task has left")
+            if token != self._token:
+                raise flight.FlightUnauthorizedError("this attempt is over: so is its batch")
+            self._join(me)
+            while me.orders is None:
+                if self._met.get(slot) is not me:
+                    raise flight.FlightUnauthorizedError("this attempt is over: there is a later")
+                if context.is_cancelled() or time.monotonic() > until:
+                    del self._met[slot]
+                    raise flight.FlightCancelledError("this attempt is over: nobody came")
                 self._changed.wait(1.0)
-            return [pickle.dumps(met[slot].orders)]
+            return [pickle.dumps(me.orders)]
+
+    def _join(self, me: _Task) -> None:
+        """Let a task wait with those that are there; who has left waits no more."""
+        there = self._met.values()
+        if any(task.orders is not None for task in there):  # they met, and are tried again
+            self._met = {}
+        self._met = {t.slot: t for t in self._met.values() if not t.context.is_cancelled()}
+        before = self._met.get(me.slot)
+        if before is None or before.attempt <= me.attempt:
+            self._met[me.slot] = me
+        if len(self._met) == self._tasks:
+            assert self._orders is not None
+            give_orders(list(self._met.values()), self._orders, together=self._together)
+        self._changed.notify_all()
 
 
 def give_orders(tasks: Sequence[_Task], orders: Orders, *, together: bool) -> None:
@@ -175,7 +190,7 @@ def meet(
     service: str,
     access: Access,
     token: str,
-    attempt: tuple[int, int],
+    attempt: int,
     slot: int,
     holdings: Sequence[Holding],
     location: str,

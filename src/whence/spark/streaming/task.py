@@ -100,7 +100,7 @@ def run_batch(
     if box is not None:
         box.open(token)
     location = "" if box is None else box.location
-    attempt = context.stageId(), context.attemptNumber()
+    attempt = context.taskAttemptId()
     orders = meet(service, access, token, attempt, context.partitionId(), _holdings(run), location)
     met = time.perf_counter()
     told = Told(orders.role, orders.staging)
