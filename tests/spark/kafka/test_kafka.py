@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.kafka,
     pytest.mark.slow,
     pytest.mark.network,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
 ]
 
 PROGRAM = """
