@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from whence.engine.spark.gang.job import Gang
     from whence.engine.spark.held import Held
+    from whence.engine.spark.rounds.kept import Kept
 
 Change: TypeAlias = Callable[[pa.Table], pa.Table]
 
@@ -47,7 +48,7 @@ class SparkEvaluation:
         """The relations that groups have written."""
         self.given: dict[str, list[Source]] = {}
         """Inputs and stated facts; some may be there twice."""
-        self.held: list[Held] = []
+        self.held: list[Held | Kept] = []
         self.broadcasts: list[Broadcast[bytes]] = []
         self.gangs: list[Gang] = []
 

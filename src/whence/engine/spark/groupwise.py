@@ -24,6 +24,7 @@ from whence.engine.spark.evaluation import SparkEvaluation, distinct
 from whence.engine.spark.frames import Columns, columns_of
 from whence.engine.spark.groups import cut
 from whence.engine.spark.held import hold
+from whence.engine.spark.jobs import too_late
 from whence.engine.spark.model import (
     ALONE,
     EVERYWHERE,
@@ -194,7 +195,7 @@ class Run:
     def _run(self, group: Group, wanted: frozenset[str] | None) -> None:
         started = time.perf_counter()
         limits = replace(self._settings.limits, timeout=self._watch.left())
-        with self._watch.job(_description(group)):
+        with self._watch.job(_description(group)), self._in_time():
             match group.strategy:
                 case Strategy.DECOMPOSED | Strategy.ALONE:
                     done = self._decomposed(group, wanted, limits)
@@ -205,6 +206,17 @@ class Run:
                 case never:
                     assert_never(never)
         self._take(group, done, started)
+
+    @contextlib.contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Tell of the time that was given, where tasks only know what was left of it."""
+        try:
+            yield
+        except LimitError as error:
+            timeout = self._settings.limits.timeout
+            if timeout is None or error.diagnostics[0].code != "W0702":
+                raise
+            raise too_late(timeout) from None
 
     def _decomposed(self, group: Group, wanted: frozenset[str] | None, limits: Limits) -> Done:
         settings = self._settings
@@ -272,6 +284,7 @@ class Run:
             observer=self._settings.observer,
         )
         found = run_rounds(self._spark, group, frames, options)
+        self._found.held.append(found.kept)
         results: dict[str, Source] = {
             copy.relation: InFrame(found.frames[copy.name], None, found.sizes[copy.name], True)
             for copy in group.writes

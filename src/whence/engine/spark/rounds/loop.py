@@ -6,6 +6,7 @@ only cached grow with every round.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from whence.engine.spark.rounds import embedded
 from whence.engine.spark.rounds.bodies import Bodies
 from whence.engine.spark.rounds.cells import names_of
 from whence.engine.spark.rounds.homes import Home, home_of
+from whence.engine.spark.rounds.kept import Kept
 from whence.engine.spark.rounds.relations import Options, Relations
 from whence.engine.spark.rounds.terms import Terms
 from whence.plan.build import build_plan, plan_stratum
@@ -48,6 +50,8 @@ class Rounded:
     frames: Mapping[str, DataFrame]
     sizes: Mapping[str, int]
     rounds: Mapping[str, int]
+    kept: Kept
+    """What the frames hold in Spark's memory, until it is given back."""
 
 
 def run_rounds(
@@ -79,9 +83,11 @@ def evaluate_rounds(
     begun = time.perf_counter()
     with settings(spark, partitions), mistakes():
         for last in (False,) * _AGAIN + (True,):
+            rounds = _Rounds(spark, plan, frames, options, partitions, begun)
             try:
-                return _Rounds(spark, plan, frames, options, partitions, begun).run(wanted)
-            except Exception as error:
+                return rounds.run(wanted)
+            except BaseException as error:
+                rounds.give_back()
                 # An executor is gone, and with it rows that no other has.
                 if last or _LOST not in str(error):
                     raise
@@ -160,7 +166,15 @@ class _Rounds:
             self._relations.count(wanted)
         found = {name: self._relations.leaving(name) for name in wanted}
         sizes = {name: self._stored[name].rows or 0 for name in wanted}
-        return Rounded(found, sizes, {name: self._rounds.get(name, 0) for name in wanted})
+        rounds = {name: self._rounds.get(name, 0) for name in wanted}
+        kept = self._relations.kept
+        kept.drop_others(found.values())
+        return Rounded(found, sizes, rounds, kept)
+
+    def give_back(self) -> None:
+        """Keep nothing of an evaluation that failed."""
+        with contextlib.suppress(Exception):  # Spark may be what failed
+            self._relations.kept.unpersist()
 
     # ── strata ──
 

@@ -23,6 +23,7 @@ from whence.engine.spark.rounds.cells import (
     types_of,
 )
 from whence.engine.spark.rounds.homes import Home
+from whence.engine.spark.rounds.kept import Kept
 from whence.engine.spark.rounds.stored import AsBest, AsSet, Merging, Stored
 from whence.functor.user import UserFunctors
 from whence.plan.nodes import Keyed, Plan, Version
@@ -83,6 +84,7 @@ class Relations:
         self._renamed = 0
         # What counts the rows of a plan goes with it, and Spark complains when tasks look for it.
         self._latest: deque[DataFrame] = deque(maxlen=LATEST)
+        self.kept = Kept()
 
     # ── reading ──
 
@@ -124,7 +126,7 @@ class Relations:
         if self._options.reliable:
             return frame.checkpoint(eager=True)
         self._latest.append(frame)
-        return frame.localCheckpoint(eager=False)
+        return self.kept.add(frame.localCheckpoint(eager=False))
 
     def keep_renamed(self, frame: DataFrame) -> DataFrame:
         """Keep a frame whose columns may be those of another one.
