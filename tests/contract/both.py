@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 import whence.engine.annotated
 from contract.gaps import NOT_REPEATED
@@ -21,6 +22,9 @@ from whence.engine.base import Evaluation
 from whence.engine.local.engine import LocalEngine
 from whence.engine.spark.engine import SparkEngine
 from whence.engine.spark.model import Strategy
+
+_SETTINGS = "_hypothesis_internal_use_settings"
+"""Where Hypothesis keeps how often a test is tried."""
 
 AT_MOST = int(os.environ.get("WHENCE_SPARK_EXAMPLES", "12"))
 """Evaluations of one test that Spark repeats: a random test has hundreds, and a job takes a while."""
@@ -84,9 +88,13 @@ def agree(
 
 
 @pytest.fixture(autouse=True, scope="module")
-def both_engines(spark: Any) -> Iterator[None]:
+def both_engines(spark: Any, request: pytest.FixtureRequest) -> Iterator[None]:
     """Let Spark repeat what the embedded engine evaluates in the tests of this module."""
     patch = pytest.MonkeyPatch()
+    for test in vars(request.module).values():
+        tried = getattr(test, _SETTINGS, None)
+        if isinstance(tried, settings) and tried.max_examples > AT_MOST:
+            patch.setattr(test, _SETTINGS, settings(tried, max_examples=AT_MOST))
     local, annotated = LocalEngine.evaluate, whence.engine.annotated.evaluate_annotated
 
     def evaluate(self: LocalEngine, plan: Any, inputs: Any, **options: Any) -> Any:
