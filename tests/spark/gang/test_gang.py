@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark.gang.programs import CLOSURE, CSPA, EVERYWHERE_CLOSURE, SAME_GENERATION, SHORTEST
-from spark.gang.threads import copy, hand_made, judged, run_gang
+from spark.gang.threads import copy, hand_made, judged, rows_of, run_gang
 from whence.diagnostics import DataError, LimitError
 from whence.engine.base import Limits
 from whence.engine.local.arrow import string_array
@@ -235,3 +235,25 @@ def test_a_value_without_order_makes_all_tasks_begin_again() -> None:
     for tasks in (1, 2, 3):
         found = run_gang(group, {"edge": table}, tasks)
         assert sorted(map(repr, found.rows(home))) == expected
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_what_several_tasks_derive_before_a_recursion_is_at_its_home_once(tasks: int) -> None:
+    group = hand_made(
+        """
+        .decl edge_0(x: number, y: number)
+        .decl some_out(x: number)
+        .decl some_0(x: number)
+        .decl some_all(x: number)
+        some_out(7) :- edge_0(_, _).
+        some_0(x) :- some_out(x).
+        some_all(x) :- some_0(x).
+        """,
+        reads=[copy("edge", 0)],
+        writes=[copy("some", 0)],
+        ships=[Ship("some", "some_out", copy("some", 0), (copy("some", "all"),))],
+    )
+    edges = pa.table({"0": list(range(20)), "1": list(range(20))})
+    found = run_gang(group, {"edge": edges}, tasks)
+    assert found.rows(copy("some", 0)) == [(7,)]
+    assert [rows_of(e.table("some_all")) for e in found.evaluations] == [[(7,)]] * tasks

@@ -35,6 +35,8 @@ class Line:
     source: str
     copy: str
     route: Route
+    once: bool
+    """Whether each tuple of the source is at one task only."""
 
 
 class GangFixpoint(Fixpoint):
@@ -71,11 +73,11 @@ class GangFixpoint(Fixpoint):
         self._fed = {
             line.copy
             for line in lines
-            if not isinstance(scope.relations[line.source], Outbox)
+            if line.once
             and scope.relations[line.copy].size == 0
             and not isinstance(scope.relations[line.copy], KeyedRelation)
             and not any(p.head.relation == line.copy for p in (*plan.once, *plan.repeated))
-        } - {line.copy for line in lines if self._is_outbox(line.source)}
+        } - {line.copy for line in lines if not line.once}
         self._unordered = False
 
     def run(self, observer: Observer | None, strata: int) -> int:

@@ -196,7 +196,7 @@ class GangEvaluation(LocalEvaluation):
             self.scope(guard),
             guard,
             lines=[
-                Line(source, copy.name, self._route(copy))
+                Line(source, copy.name, self._route(copy), self._is_once(source))
                 for name in stratum.relations
                 for source, copy in self._lines.get(name, ())
             ],
@@ -225,6 +225,10 @@ class GangEvaluation(LocalEvaluation):
             column = copy.placement.column
             owners = Owners(self._words, self._records, copy.name, column, self._tasks)
         return Route(copy.placement, owners, self._me, self._tasks)
+
+    def _is_once(self, source: str) -> bool:
+        """Say whether no tuple of a relation is at two tasks; in outboxes several may have it."""
+        return source not in self._ships and self._placed[source].placement is not EVERYWHERE
 
     def _copies(self, rule: Rule) -> bool:
         """Say whether a rule only copies what is sent."""
