@@ -4,10 +4,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 PATHWAY ?= .pathway
-FAST := not slow and not spark and not network and not kafka
+FAST := not slow and not cluster and not spark and not network and not kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types fast bench bench-views bench-provenance bench-spark wheel clean
+.PHONY: help run test test-cluster check lint types fast bench bench-views bench-provenance bench-spark wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -21,10 +21,13 @@ run: $(STAMP) ## set up, then answer a recursive query on the embedded engine
 
 # Tests on Spark share one session, which uses all cores, so they run in one process.
 test: $(STAMP) ## set up, then run all tests and the coverage ratchet
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow and not timing and not spark" --cov --cov-report= --cov-fail-under=0
-	$(BIN)/python -m pytest -q -m "spark and not slow" --cov --cov-append --cov-report=term
-	$(BIN)/python -m pytest -n $(JOBS) -q -m "(slow or timing) and not spark"
-	$(BIN)/python -m pytest -q -m "spark and slow"
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "not slow and not timing and not spark and not cluster" --cov --cov-report= --cov-fail-under=0
+	$(BIN)/python -m pytest -q -m "spark and not slow and not cluster" --cov --cov-append --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) -q -m "(slow or timing) and not spark and not cluster"
+	$(BIN)/python -m pytest -q -m "spark and slow and not cluster"
+
+test-cluster: $(STAMP) ## kill executors, drivers and brokers of clusters on this machine, for some minutes
+	$(BIN)/python -m pytest -q -m cluster
 
 check: lint types fast ## lint, types and the fast tests
 

@@ -16,7 +16,7 @@ import pytest
 from spark.streams import SAME_GENERATION, Feed, rows_of
 from whence import spark as on_spark
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
 
 TESTS = Path(__file__).parents[1]
 NAMES = ("sg", "cousins", "alone")

@@ -8,7 +8,12 @@ import pytest
 
 from spark.cluster.driver import NODES, Driver
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.cluster,
+    pytest.mark.timeout(900),
+]
 
 CLOSURE = [[x, y] for x in range(NODES + 1) for y in range(x + 1, NODES + 1)]
 """The ways along the chain of the scenarios."""

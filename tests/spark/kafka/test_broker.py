@@ -9,7 +9,13 @@ import pytest
 
 from spark.kafka.maven import Unavailable, resolve
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.network, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.slow,
+    pytest.mark.cluster,
+    pytest.mark.network,
+    pytest.mark.timeout(600),
+]
 
 
 def test_messages_come_back_in_their_order(broker: Any) -> None:

@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.kafka,
     pytest.mark.slow,
+    pytest.mark.cluster,
     pytest.mark.network,
     pytest.mark.timeout(600),
 ]
