@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import whence
 from whence.diagnostics import Diagnostic, UsageError
 from whence.engine.spark.installed import check_installed
 from whence.engine.spark.session import is_local
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MARK = "_whence_equipped"
+_PACKAGE = __name__.partition(".")[0]
 _lock = threading.Lock()
 
 
@@ -68,7 +68,7 @@ def _send(spark: SparkSession) -> None:
     archive = Path(context._temp_dir, "whence.zip")  # goes when the session does
     write_archive(archive)
     # What follows the sign is the name of the folder that the archive becomes.
-    context.addArchive(f"{archive}#{whence.__name__}")
+    context.addArchive(f"{archive}#{_PACKAGE}")
     _check_executors(spark)
 
 
@@ -89,7 +89,7 @@ def write_archive(archive: Path) -> None:
 
 
 def _package() -> Path:
-    return Path(whence.__file__).parent
+    return Path(__file__).parents[2]
 
 
 def _sources() -> Iterator[tuple[str, bytes]]:
@@ -100,7 +100,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
             if path.is_file() and "__pycache__" not in path.parts:
                 yield str(path.relative_to(package)), path.read_bytes()
         return
-    loader: Any = whence.__loader__
+    loader: Any = sys.modules[_PACKAGE].__loader__
     with zipfile.ZipFile(loader.archive) as own:
         for name in sorted(own.namelist()):
             if name.startswith("whence/") and not name.endswith("/"):

@@ -120,6 +120,13 @@ class Meeting(Endpoint):
         before = self._met.get(me.slot)
         if before is None or before.attempt <= me.attempt:
             self._met[me.slot] = me
+        if self._together:  # Spark numbers tasks that it starts together one after the other
+            newest = max(task.attempt for task in self._met.values())
+            self._met = {
+                slot: task
+                for slot, task in self._met.items()
+                if task.attempt > newest - self._tasks
+            }
         if len(self._met) == self._tasks:
             assert self._orders is not None
             give_orders(list(self._met.values()), self._orders, together=self._together)
