@@ -181,6 +181,7 @@ def test_a_section_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.cluster
 @pytest.mark.timeout(1300)
 def test_all_sections_run_quickly(tmp_path: Path) -> None:
     file = tmp_path / "out.json"
