@@ -349,9 +349,6 @@ again.stop()
 """
 
 
-@pytest.mark.xfail(
-    reason="the progress line of Spark itself shows in a session after a stopped one", strict=False
-)
 @pytest.mark.slow
 def test_a_session_that_was_stopped_is_told_and_another_one_works(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -31,8 +31,6 @@ def check_session(spark: object) -> None:
     if not isinstance(spark, SparkSession):
         connect = type(spark).__module__.startswith("pyspark.sql.connect")
         what = "one of Spark Connect" if connect else f"a {type(spark).__name__}"
-    elif spark.sparkContext._jsc is None:
-        what = "one that has been stopped"
     if what:
         raise UsageError(
             Diagnostic(
