@@ -17,6 +17,7 @@ import typer
 from whence import __version__
 from whence.app.cli.check import check
 from whence.app.cli.fmt import fmt
+from whence.app.cli.lineage import group
 from whence.app.cli.outcome import TERMINATED, reported
 from whence.app.cli.plan import plan
 from whence.app.cli.query import query
@@ -52,6 +53,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(group)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,19 @@
+"""The commands `whence lineage …`: one module per command, listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import typer
+
+COMMANDS: Final[tuple[Callable[..., None], ...]] = ()
+
+group = typer.Typer(
+    name="lineage",
+    help="Which inputs an output came from, and what an input touched: lineage of jobs.",
+    no_args_is_help=True,
+)
+for _command in COMMANDS:
+    # `import` is a word of Python's, so its function is `import_`.
+    group.command(_command.__name__.rstrip("_"))(_command)
