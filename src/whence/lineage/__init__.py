@@ -10,9 +10,12 @@ from typing import Final
 _HOMES: Final = {
     "EDGES": "whence.lineage.events",
     "Kind": "whence.lineage.events",
+    "Log": "whence.lineage.log.base",
+    "Topic": "whence.lineage.log.base",
+    "open_log": "whence.lineage.log.opening",
 }
 
-__all__ = ["EDGES", "Kind"]
+__all__ = ["EDGES", "Kind", "Log", "Topic", "open_log"]
 
 
 def __getattr__(name: str) -> object:

@@ -71,6 +71,14 @@ class Files:
     def rename(self, source: Path, target: Path) -> None:
         os.rename(source, target)
 
+    def link(self, source: Path, target: Path) -> bool:
+        """Give the file a second name, or return False when another file has that name."""
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            return False
+        return True
+
     def remove(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
