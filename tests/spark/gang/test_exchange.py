@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.flight as flight
 import pytest
 
@@ -22,7 +23,7 @@ from whence.engine.base import Round
 from whence.engine.spark.gang.endpoint import FAULTS, Access, Tls
 from whence.engine.spark.gang.exchange import Exchange, Patience
 from whence.engine.spark.gang.inbox import Inbox, PeerLost, PeerStopped
-from whence.engine.spark.gang.rendezvous import Rendezvous, Reporter, join
+from whence.engine.spark.gang.rendezvous import Rendezvous, Reporter, join, tell_done
 
 ACCESS = Access(b"a secret of sixteen")
 HOST = "127.0.0.1"
@@ -272,6 +273,26 @@ def test_a_later_attempt_takes_the_place_of_a_former_one(service: Rendezvous) ->
     assert task.result()[1] == ["0/0/5", "0/1/6"]
     assert isinstance(ghost.result(), PeerLost)
     assert isinstance(late.result(), PeerLost)
+
+
+def test_the_last_attempt_of_each_task_is_believed(service: Rendezvous) -> None:
+    def tell(task: int, attempt: int, rows: int) -> None:
+        news = pa.table({"rows": [rows]})
+        tell_done(service.location, ACCESS, news, task=task, attempt=attempt)
+
+    tell(0, 3, 30)
+    tell(0, 1, 10)  # a ghost
+    assert service.news() is None
+    tell(1, 2, 20)
+    tell(1, 4, 40)
+    news = service.news()
+    assert news is not None
+    assert sorted(news.column("rows").to_pylist()) == [30, 40]
+
+
+def test_a_driver_that_is_gone_is_not_told(service: Rendezvous) -> None:
+    service.close()
+    tell_done(service.location, ACCESS, pa.table({"rows": [1]}), task=0, attempt=1)
 
 
 def _waiting(location: str) -> None:

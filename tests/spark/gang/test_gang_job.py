@@ -15,7 +15,9 @@ from whence.engine.base import Limits, Round
 from whence.engine.local.engine import LocalEngine
 from whence.engine.spark.engine import SparkEngine
 from whence.engine.spark.gang.endpoint import FAULTS, Access
+from whence.engine.spark.gang.rendezvous import Rendezvous
 from whence.engine.spark.model import Strategy
+from whence.engine.spark.shuffle import summarise
 from whence.functor.user import UserFunctors
 from whence.session import compile, parse
 
@@ -132,6 +134,27 @@ def test_rounds_are_seen_while_they_run(spark: Any) -> None:
     assert seen[0].round == 0
     assert seen[0].total_tuples >= 200
     assert seen[0].relations == ("path",)
+
+
+def test_what_tasks_tell_at_their_end_is_what_spark_would_say(spark: Any) -> None:
+    with gang(spark).evaluate(CLOSURE, edges()) as found:
+        (made,), (held,) = found.gangs, found.held
+        told, asked = made.summary(), summarise(held.frame)
+        assert told is not None
+        assert told.rows == asked.rows
+        assert told.sizes == asked.sizes
+        assert told.few == asked.few
+        assert told.told == asked.told
+        assert told.size(0) == found.size("path") > 0
+
+
+def test_what_tasks_cannot_tell_is_asked_of_spark(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = LocalEngine().evaluate(CLOSURE, edges()).size("path")
+    monkeypatch.setattr(Rendezvous, "news", lambda _: None)
+    with gang(spark).evaluate(CLOSURE, edges()) as found:
+        assert found.size("path") == expected
 
 
 def test_the_service_ends_with_the_evaluation(spark: Any) -> None:

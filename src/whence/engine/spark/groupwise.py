@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -252,13 +252,18 @@ class Run:
             observer=settings.observer,
         )
         self._found.gangs.append(gang)
-        return self._done(group, wanted, delivery, gang.frame)
+        return self._done(group, wanted, delivery, gang.frame, gang.summary)
 
     def _done(
-        self, group: Group, wanted: frozenset[str] | None, delivery: Delivery, blobs: DataFrame
+        self,
+        group: Group,
+        wanted: frozenset[str] | None,
+        delivery: Delivery,
+        blobs: DataFrame,
+        heard: Callable[[], Summary | None] = lambda: None,
     ) -> Done:
         """Compute the blobs of a group, and return what they hold."""
-        blobs, summary = self._computed(blobs)
+        blobs, summary = self._computed(blobs, heard)
         told = [summary.told[task] for task in sorted(summary.told)]
         return Done(
             self._held(group, wanted, blobs, summary),
@@ -294,11 +299,17 @@ class Run:
     def _sources(self, group: Group) -> dict[str, Sequence[Source]]:
         return {copy.relation: self._found.sources(copy.relation) for copy in group.reads}
 
-    def _computed(self, blobs: DataFrame) -> tuple[DataFrame, Summary]:
-        """Compute a frame of blobs; return it as it is kept, and what is there."""
+    def _computed(
+        self, blobs: DataFrame, heard: Callable[[], Summary | None] = lambda: None
+    ) -> tuple[DataFrame, Summary]:
+        """Compute a frame of blobs; return it as it is kept, and what is there.
+
+        To hold a frame with a shuffle computes what is before it, where Spark plans as it goes.
+        Then tasks may have told what they gave, and the rest is computed when it is needed.
+        """
         held = hold(self._spark, blobs)
         self._found.held.append(held)
-        return held.frame, summarise(held.frame)
+        return held.frame, heard() or summarise(held.frame)
 
     def _held(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from whence.diagnostics import WhenceError
 from whence.engine.spark.model import ALONE, By, Copy, Placement
@@ -359,9 +360,25 @@ def summarise(frame: DataFrame) -> Summary:
 
     size = F.length("payload")
     telling = F.when((F.col("copy") < 0) | (size <= FEW_BYTES), F.col("payload"))
-    found = frame.select(
-        "task", "copy", "rows", size.alias("bytes"), telling.alias("payload")
-    ).toArrow()
+    return summary_of(
+        frame.select(
+            "task", "copy", "rows", size.alias("bytes"), telling.alias("payload")
+        ).toArrow()
+    )
+
+
+def news_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return of blobs what `summarise` would ask for."""
+    task, copy, rows, payload = batch.columns
+    sizes = pc.binary_length(payload)
+    telling = pc.or_(pc.less(copy, 0), pc.less_equal(sizes, FEW_BYTES))
+    few = pc.if_else(telling, payload, pa.scalar(None, payload.type))
+    columns = {"task": task, "copy": copy, "rows": rows, "bytes": sizes, "payload": few}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def summary_of(found: pa.Table) -> Summary:
+    """Return the summary of the news of blobs, or raise what went wrong."""
     failures = []
     rows: dict[tuple[int, int], int] = {}
     sizes: dict[tuple[int, int], int] = {}

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from whence.diagnostics import Diagnostic, UsageError, WhenceError
 from whence.engine.base import Limits, Observer
 from whence.engine.local.engine import limits_told
@@ -18,7 +20,7 @@ from whence.engine.spark.decomposed import Written, pickled, unpacked_functors, 
 from whence.engine.spark.gang.endpoint import Access, Tls
 from whence.engine.spark.gang.exchange import Exchange, Patience
 from whence.engine.spark.gang.inbox import PeerLost, PeerStopped
-from whence.engine.spark.gang.rendezvous import Rendezvous, Reporter, join
+from whence.engine.spark.gang.rendezvous import Rendezvous, Reporter, join, tell_done
 from whence.engine.spark.gang.task import GangEvaluation
 from whence.engine.spark.model import Group
 from whence.engine.spark.session import is_local
@@ -27,14 +29,16 @@ from whence.engine.spark.shuffle import (
     TOLD,
     Outputs,
     Reader,
+    Summary,
     Tables,
+    news_of,
     run_task,
+    summary_of,
     task_number,
 )
 from whence.engine.spark.stats import TaskStats, worker_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from whence.engine.spark.sources import Delivery
@@ -86,6 +90,19 @@ class Member:
             if task == 0 or not one.everywhere:
                 yield one.index, found.table(one.name)
         yield TOLD, self._told(found, tables, time.perf_counter() - started)
+
+    def tell(self, news: pa.Table) -> None:
+        """Tell the driver what this task has given, which saves it a job that would ask."""
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()
+        tell_done(
+            self.service,
+            self.access,
+            news,
+            task=context.partitionId(),
+            attempt=context.taskAttemptId(),
+        )
 
     def _exchange(self, task: int) -> Exchange:
         """Return the task's exchange with the others, once they have met."""
@@ -154,6 +171,11 @@ class Gang:
     frame: DataFrame
     service: Rendezvous
 
+    def summary(self) -> Summary | None:
+        """Return what the tasks have told, if they have run and all was heard."""
+        news = self.service.news()
+        return None if news is None else summary_of(news)
+
     def close(self) -> None:
         """End the service."""
         self.service.close()
@@ -165,7 +187,7 @@ def gang_tasks(spark: SparkSession, tasks: int) -> int:
     Of a gang, all tasks wait for each other: with fewer slots than tasks they would for ever.
     """
     context: Any = spark.sparkContext
-    asked = context.getConf().get("spark.dynamicAllocation.enabled", "false")
+    asked = context._conf.get("spark.dynamicAllocation.enabled", "false")
     if asked.lower() == "true" and not is_local(spark):  # which takes no notice of it
         raise UsageError(
             Diagnostic(
@@ -213,7 +235,8 @@ def run_gang(
     `tasks` is what `gang_tasks` gave, and how many the delivery is for.
     """
     access, patience = Access(secrets.token_bytes(32), tls_of(spark)), _patience(spark)
-    conf, local = spark.sparkContext.getConf(), is_local(spark)
+    local = is_local(spark)
+    conf: Any = spark.sparkContext._conf
     host = _LOOPBACK if local else conf.get("spark.driver.host", _LOOPBACK)
     bound = host if local else conf.get("spark.driver.bindAddress", host)
     service = Rendezvous(bound, access, tasks, patience=_JOIN, observer=observer)
@@ -239,7 +262,12 @@ def run_gang(
 def _run(
     member: Member, reader: Reader, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    yield from run_task(member, reader, task_number(), batches)
+    told = []
+    for batch in run_task(member, reader, task_number(), batches):
+        told.append(news_of(batch))
+        yield batch
+    if told:  # else another task tells why it has stopped
+        member.tell(pa.Table.from_batches(told))
 
 
 # ── settings ──

@@ -6,6 +6,7 @@ be gone, and tasks of an attempt that Spark has given up meet nobody.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import threading
@@ -14,14 +15,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.flight as flight
 
 from whence.engine.base import Observer, Round
 from whence.engine.spark.gang.endpoint import FAULTS, Access, Endpoint
 from whence.engine.spark.gang.inbox import PeerLost
+from whence.engine.spark.shuffle import from_ipc, to_ipc
 
 _LOOK = 0.2
 """Seconds between two looks at whether a waiting task is still there."""
+_HEAR = 10.0
+"""Seconds that a driver has to hear what a task tells at its end."""
+_WHO = b"who"
 
 
 @dataclass(slots=True)
@@ -49,12 +55,17 @@ class Rendezvous(Endpoint):
         self._observer = observer
         self._changed = threading.Condition()
         self._waiting: dict[int, dict[int, _Waiting]] = {}
+        self._news: dict[int, tuple[int, pa.Table]] = {}
+        """What the last attempt of each task has told at its end."""
         self.meetings = 0
         """How many times all tasks have met: more than once where Spark had to try again."""
         super().__init__(host, access)
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         """Answer a task."""
+        if action.type == "done":
+            self._done(from_ipc(action.body))
+            return
         body = json.loads(action.body.to_pybytes())
         if action.type == "join":
             found = self._join(context, body)
@@ -98,6 +109,20 @@ class Rendezvous(Endpoint):
         self.meetings += 1
         self._changed.notify_all()
 
+    def _done(self, news: pa.Table) -> None:
+        said = json.loads(news.schema.metadata[_WHO])
+        with self._changed:
+            task, attempt = int(said["task"]), int(said["attempt"])
+            if task not in self._news or self._news[task][0] < attempt:
+                self._news[task] = attempt, news
+
+    def news(self) -> pa.Table | None:
+        """Return what the tasks have told at their ends, if all of them have."""
+        with self._changed:
+            if len(self._news) < self._tasks:
+                return None
+            return pa.concat_tables([news for _, news in self._news.values()])
+
     def close(self) -> None:
         """End the service."""
         ending = threading.Thread(target=self.shutdown, daemon=True)
@@ -120,6 +145,14 @@ def join(
     finally:
         client.close()
     return found["token"], found["locations"]
+
+
+def tell_done(service: str, access: Access, news: pa.Table, *, task: int, attempt: int) -> None:
+    """Tell the driver what a task has given; where it does not hear it, it asks Spark."""
+    who = json.dumps({"task": task, "attempt": attempt})
+    body = to_ipc(news.replace_schema_metadata({_WHO: who}))
+    with contextlib.suppress(*FAULTS), access.connect(service) as client:
+        list(client.do_action(flight.Action("done", body), access.options(_HEAR)))
 
 
 class Reporter:
