@@ -92,7 +92,7 @@ def compile_kernels() -> None:
                 made.compiled = compiler(made.function)
 
 
-def cache_folder() -> Path:
+def cache_folder(digest: str | None = None) -> Path:
     """Return the folder for machine code: one for each state of the kernels' source.
 
     Numba's own check, the time and size of one file, would not see a change in another file, nor
@@ -105,8 +105,8 @@ def cache_folder() -> Path:
     if "NUMBA_CACHE_DIR" in os.environ:
         bases.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
     for base in bases:
-        if _writable(base / _digest()):
-            return base / _digest()
+        if _writable(base / (digest or _digest())):
+            return base / (digest or _digest())
     folder = Path(tempfile.mkdtemp(prefix="whence-kernels-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -1,0 +1,490 @@
+"""The inner loops of the exact reducer: names to numbers, edges to rows, contraction of a graph.
+
+Nodes are numbered as they appear. A node's key is its space, whether it is an activity, and its
+attempt. Nothing here allocates; a kernel that runs out of room says how far it got.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from whence.lineage.reduce.compiled import inline, kernel
+
+Array = np.ndarray[Any, Any]
+
+USED: Final = 0
+GENERATED: Final = 1
+MEMBER: Final = 3
+END: Final = 4
+
+# Where kernels count, in an array that they and their callers share.
+ROWS: Final = 0
+NODES: Final = 1
+EDGES: Final = 2
+SELVES: Final = 3
+LATE: Final = 4
+LAST_SELF: Final = 5
+POSITION: Final = 0
+EMITTED: Final = 1
+
+# Flags of nodes.
+ENDED: Final = 1
+WAS_USED: Final = 2
+HAS_SOURCE: Final = 4
+SENT: Final = 8
+
+# What a node is in a contraction.
+INNER: Final = 0
+TERMINAL: Final = 1
+ROOT: Final = 2
+KEPT: Final = 3
+GROUP: Final = 4
+LIST: Final = 5
+
+SPACE_BITS: Final = 32
+ACTIVITY: Final = 1 << SPACE_BITS
+_BLOCK: Final = 8
+
+
+@inline
+def _slot(number: Any, key: Any, mask: Any) -> Any:
+    """Return where to look first: numbers of a block of eight stand together.
+
+    Rows of a dataset come one after the other, so neighbours in number are neighbours in time.
+    """
+    mixed = ((number >> 3) + key * 0x2545F4914F6CDD1D) * 0x1B873593CC9E2D51
+    mixed = mixed ^ (mixed >> 29)
+    mixed = mixed * 0x369DEA0F31A53F85
+    mixed = mixed ^ (mixed >> 32)
+    return (((mixed << 3) & mask) & ~7) | ((number ^ (mixed >> 20)) & 7)
+
+
+@kernel
+def place(numbers: Array, keys: Array, count: int, slots: Array) -> None:
+    """Put nodes that differ from each other into an empty table."""
+    mask = len(slots) - 1
+    for node in range(count):
+        slot = _slot(numbers[node], keys[node], mask)
+        while slots[slot] >= 0:
+            slot = (slot + _BLOCK) & mask
+        slots[slot] = node
+
+
+@inline
+def _find(number: Any, key: Any, slots: Array, mask: Any, numbers: Array, keys: Array) -> Any:
+    """Return the slot of a node, or the empty one where it belongs."""
+    slot = _slot(number, key, mask)
+    while True:
+        node = slots[slot]
+        if node < 0 or (numbers[node] == number and keys[node] == key):
+            return slot
+        slot = (slot + _BLOCK) & mask
+
+
+@kernel
+def absorb(
+    kind: Array,
+    source_space: Array,
+    source: Array,
+    target_space: Array,
+    target: Array,
+    attempt: Array,
+    time: Array,
+    by_attempt: bool,
+    oldest: int,
+    closed: Array,
+    slots: Array,
+    numbers: Array,
+    keys: Array,
+    flags: Array,
+    ends: Array,
+    edge_source: Array,
+    edge_target: Array,
+    state: Array,
+) -> bool:
+    """Take rows in from `state[ROWS]` on; False when there is no room for the next one.
+
+    A row is late that speaks of a closed space, or of an activity that is not known and is older
+    than `oldest`. `closed` has a row for entities and one for activities.
+    """
+    mask = len(slots) - 1
+    room, edges_room = min(len(numbers), len(slots) // 2), len(edge_source)
+    timed = len(ends) > 0
+    nothing = np.int64(-1)
+    last_source, last_source_key, last_source_node = nothing, nothing, nothing
+    last_target, last_target_key, last_target_node = nothing, nothing, nothing
+    for row in range(state[ROWS], len(kind)):
+        if state[NODES] + 2 > room or state[EDGES] >= edges_room:
+            state[ROWS] = row
+            return False
+        what = kind[row]
+        tag = np.int64(ACTIVITY)
+        if by_attempt:
+            tag = tag | (np.int64(attempt[row]) << (SPACE_BITS + 1))
+        source_key = np.int64(source_space[row])
+        source_activity = (what == USED) | (what == END)
+        if closed[1 if source_activity else 0, source_space[row]]:
+            state[LATE] += 1
+            continue
+        if source_activity:
+            source_key = source_key | tag
+        target_key = np.int64(0)
+        target_activity = what == GENERATED
+        if what != END:
+            target_key = np.int64(target_space[row])
+            if closed[1 if target_activity else 0, target_space[row]]:
+                state[LATE] += 1
+                continue
+            if target_activity:
+                target_key = target_key | tag
+        old = time[row] < oldest
+        if source_key == last_source_key and source[row] == last_source:
+            from_node = last_source_node
+        else:
+            slot = _find(source[row], source_key, slots, mask, numbers, keys)
+            from_node = np.int64(slots[slot])
+            if from_node < 0:
+                if old and source_activity:
+                    state[LATE] += 1
+                    continue
+                if old and target_activity:
+                    found = _find(target[row], target_key, slots, mask, numbers, keys)
+                    if slots[found] < 0:
+                        state[LATE] += 1
+                        continue
+                from_node = state[NODES]
+                slots[slot] = from_node
+                numbers[from_node] = source[row]
+                keys[from_node] = source_key
+                flags[from_node] = 0
+                state[NODES] += 1
+            last_source, last_source_key, last_source_node = source[row], source_key, from_node
+        if what == END:
+            if timed and flags[from_node] & ENDED == 0:
+                ends[from_node] = time[row]
+            flags[from_node] |= ENDED
+            continue
+        if target_key == last_target_key and target[row] == last_target:
+            to_node = last_target_node
+        else:
+            slot = _find(target[row], target_key, slots, mask, numbers, keys)
+            to_node = np.int64(slots[slot])
+            if to_node < 0:
+                if old and target_activity:
+                    state[LATE] += 1
+                    continue
+                to_node = state[NODES]
+                slots[slot] = to_node
+                numbers[to_node] = target[row]
+                keys[to_node] = target_key
+                flags[to_node] = 0
+                state[NODES] += 1
+            last_target, last_target_key, last_target_node = target[row], target_key, to_node
+        if from_node == to_node:
+            state[SELVES] += 1
+            state[LAST_SELF] = from_node
+            continue
+        edge = state[EDGES]
+        edge_source[edge] = from_node
+        edge_target[edge] = to_node
+        state[EDGES] = edge + 1
+    state[ROWS] = len(kind)
+    return True
+
+
+@kernel
+def drop_uncommitted(
+    edge_source: Array, edge_target: Array, edges: int, keys: Array, flags: Array
+) -> int:
+    """Leave out the edges of attempts without an end marker; return how many remain."""
+    kept = 0
+    for edge in range(edges):
+        source, target = edge_source[edge], edge_target[edge]
+        if keys[source] & ACTIVITY and not flags[source] & ENDED:
+            continue
+        if keys[target] & ACTIVITY and not flags[target] & ENDED:
+            continue
+        edge_source[kept] = source
+        edge_target[kept] = target
+        kept += 1
+    return kept
+
+
+@kernel
+def rename(edge_source: Array, edge_target: Array, edges: int, names: Array) -> int:
+    """Give nodes other numbers and leave out edges that lead nowhere; return how many remain."""
+    kept = 0
+    for edge in range(edges):
+        source, target = names[edge_source[edge]], names[edge_target[edge]]
+        if source != target:
+            edge_source[kept] = source
+            edge_target[kept] = target
+            kept += 1
+    return kept
+
+
+@kernel
+def by_source(
+    edge_source: Array,
+    edge_target: Array,
+    edges: int,
+    offsets: Array,
+    targets: Array,
+    stamp: Array,
+    incoming: Array,
+) -> int:
+    """Sort edges by source, each once, and count those that come into a node.
+
+    Returns how many there are. `offsets` and `incoming` are zero, `stamp` is -1 at first.
+    """
+    nodes = len(incoming)
+    for edge in range(edges):
+        offsets[edge_source[edge] + 1] += 1
+    for node in range(nodes):
+        offsets[node + 1] += offsets[node]
+    for edge in range(edges):
+        source = edge_source[edge]
+        targets[offsets[source]] = edge_target[edge]
+        offsets[source] += 1
+    kept = np.int64(0)
+    begin = np.int64(0)
+    for node in range(nodes):
+        end = offsets[node]
+        offsets[node] = kept
+        for at in range(begin, end):
+            target = targets[at]
+            if stamp[target] != node:
+                stamp[target] = node
+                targets[kept] = target
+                kept += 1
+                incoming[target] += 1
+        begin = end
+    offsets[nodes] = kept
+    return kept  # type: ignore[return-value]
+
+
+@kernel
+def dependents_first(
+    offsets: Array, targets: Array, waiting: Array, role: Array, live: Array, order: Array
+) -> int:
+    """Order nodes so that each comes after all that depend on it (Kahn 1962).
+
+    `waiting` are the incoming edges, `live` becomes those from nodes that something asks for.
+    Returns how many nodes are in the order: not those on cycles, nor what these depend on.
+    """
+    count = 0
+    for node in range(len(waiting)):
+        if waiting[node] == 0:
+            order[count] = node
+            count += 1
+    done = 0
+    while done < count:
+        node = order[done]
+        done += 1
+        alive = live[node] > 0 or role[node] == ROOT or role[node] == KEPT
+        for at in range(offsets[node], offsets[node + 1]):
+            target = targets[at]
+            if alive:
+                live[target] += 1
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                order[count] = target
+                count += 1
+    return count
+
+
+@kernel
+def components(
+    offsets: Array,
+    targets: Array,
+    waiting: Array,
+    component: Array,
+    low: Array,
+    stack: Array,
+    calls: Array,
+    cursor: Array,
+) -> int:
+    """Give every node the first-numbered node of its cycle, or itself (Tarjan 1972).
+
+    Only nodes that still wait may lie on cycles. `low` is -1 at first. Returns how many nodes
+    lie on cycles.
+    """
+    nodes = len(waiting)
+    counter, on_cycles = 0, 0
+    depth, height = 0, 0
+    for start in range(nodes):
+        if waiting[start] == 0:
+            component[start] = start
+    for start in range(nodes):
+        if waiting[start] == 0 or low[start] >= 0:
+            continue
+        calls[0] = start
+        depth = 1
+        low[start] = counter
+        waiting[start] = counter + 1
+        cursor[start] = offsets[start]
+        counter += 1
+        stack[height] = start
+        height += 1
+        component[start] = -2
+        while depth > 0:
+            node = calls[depth - 1]
+            if cursor[node] < offsets[node + 1]:
+                target = targets[cursor[node]]
+                cursor[node] += 1
+                if waiting[target] == 0:
+                    continue
+                if low[target] < 0:
+                    low[target] = counter
+                    waiting[target] = counter + 1
+                    cursor[target] = offsets[target]
+                    counter += 1
+                    stack[height] = target
+                    height += 1
+                    component[target] = -2
+                    calls[depth] = target
+                    depth += 1
+                elif component[target] == -2 and waiting[target] - 1 < low[node]:
+                    low[node] = waiting[target] - 1
+                continue
+            depth -= 1
+            if depth > 0 and low[node] < low[calls[depth - 1]]:
+                low[calls[depth - 1]] = low[node]
+            if low[node] == waiting[node] - 1:
+                first, size = node, 0
+                begin = height
+                while True:
+                    begin -= 1
+                    size += 1
+                    if stack[begin] < first:
+                        first = stack[begin]
+                    if stack[begin] == node:
+                        break
+                for at in range(begin, height):
+                    component[stack[at]] = first
+                height = begin
+                if size > 1:
+                    on_cycles += size
+    return on_cycles
+
+
+@inline
+def _collect(
+    node: Any,
+    offsets: Array,
+    targets: Array,
+    role: Array,
+    stands: Array,
+    stamp: Array,
+    mark: Any,
+    stack: Array,
+    out_target: Array,
+    at: Any,
+) -> Any:
+    """Write down, each once, what a node depends on; return where the next may be written."""
+    height = 1
+    stack[0] = node
+    while height > 0:
+        height -= 1
+        top = stack[height]
+        for edge in range(offsets[top], offsets[top + 1]):
+            found = stands[targets[edge]]
+            if found < 0 or stamp[found] == mark:
+                continue
+            stamp[found] = mark
+            if role[found] == LIST:
+                stack[height] = found
+                height += 1
+            else:
+                out_target[at] = found
+                at += 1
+    return at
+
+
+@kernel
+def contract(
+    order: Array,
+    offsets: Array,
+    targets: Array,
+    live: Array,
+    role: Array,
+    stands: Array,
+    size: Array,
+    stamp: Array,
+    stack: Array,
+    final: Array,
+    out_source: Array,
+    out_target: Array,
+    state: Array,
+) -> bool:
+    """Take inner nodes out of the graph, dependencies first; False when there is no room.
+
+    `stands[v]` is the node that stands for v where v is depended on: a terminal, a node that is
+    kept, a group, or a list: an inner node whose targets are looked through. An inner node with
+    n dependents and m dependencies becomes a group if n × m > n + m. A list is looked through
+    by one node only, or is one of two by two, so all looking through takes linear time.
+    `stamp` is -1 at first; each node marks with its own number.
+    """
+    count = len(order)
+    for position in range(state[POSITION], count):
+        node = order[count - 1 - position]
+        what = role[node]
+        if what == TERMINAL:
+            stands[node] = node
+            size[node] = 1
+            continue
+        if what == INNER and live[node] == 0:
+            stands[node] = -1
+            continue
+        total, parts, only = np.int64(0), 0, np.int64(-1)
+        for edge in range(offsets[node], offsets[node + 1]):
+            found = np.int64(stands[targets[edge]])
+            if found < 0:
+                continue
+            if found != only:
+                parts += 1
+                total += size[found] if role[found] == LIST else 1
+            only = found
+        if what == INNER:
+            if parts == 0:
+                stands[node] = -1
+                continue
+            if parts == 1 and (role[only] != LIST or live[node] == 1):
+                stands[node] = only
+                continue
+            if live[node] == 1:
+                stands[node] = node
+                size[node] = total
+                role[node] = LIST
+                continue
+        begin = state[EMITTED]
+        if begin + total > len(out_source):
+            state[POSITION] = position
+            state[2] = total
+            return False
+        end = _collect(node, offsets, targets, role, stands, stamp, node, stack, out_target, begin)
+        found = end - begin
+        if what == INNER:
+            if found == 1:
+                stands[node] = out_target[begin]
+                continue
+            if live[node] * found <= live[node] + found:
+                stands[node] = node
+                size[node] = found
+                role[node] = LIST
+                continue
+            role[node] = GROUP
+        stands[node] = node
+        size[node] = 1
+        complete = True
+        for at in range(begin, end):
+            out_source[at] = node
+            if not final[out_target[at]]:
+                complete = False
+        if (what == INNER) | (what == ROOT):
+            final[node] = complete
+        state[EMITTED] = end
+    state[POSITION] = count
+    return True
