@@ -13,9 +13,10 @@ _HOMES: Final = {
     "Log": "whence.lineage.log.base",
     "Topic": "whence.lineage.log.base",
     "open_log": "whence.lineage.log.opening",
+    "Repository": "whence.lineage.repository.repository",
 }
 
-__all__ = ["EDGES", "Kind", "Log", "Topic", "open_log"]
+__all__ = ["EDGES", "Kind", "Log", "Topic", "open_log", "Repository"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,116 @@
+"""Rows of a user's table that satisfy a predicate, as entities by their row ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.dataset
+
+from whence.lineage.names import parse_names
+from whence.lineage.repository import faults
+from whence.lineage.repository.entities import NONE, Entities, of_arrays, sorted_set
+from whence.lineage.repository.locked import TIMEOUT, locked, reason
+
+ID: Final = "id"
+_FORMATS: Final = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".arrow": "ipc",
+    ".feather": "feather",
+    ".jsonl": "json",
+    ".json": "json",
+}
+
+
+def matching(
+    space: str, data: object, where: str | None, *, id: str = ID, timeout: float = TIMEOUT
+) -> Entities:
+    """Return the entities of `space` whose rows in `data` satisfy `where`.
+
+    The column `id` has their numbers, or their names such as `tweets/17`. The predicate is an
+    expression of DuckDB's over the columns, which sees these rows and nothing else.
+    """
+    table = read_rows(data)
+    if id not in table.column_names:
+        raise faults.no_row_ids(id, table.column_names, "there is no such column")
+    chosen = table[id] if where is None else _filtered(table, where, id, timeout)
+    return _numbered(space, chosen, id, table.column_names)
+
+
+def read_rows(data: object) -> pa.Table:
+    """Return rows of a Parquet, CSV, Arrow or JSON lines file, of a folder, or of a frame."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, str | Path):
+        return _read_path(Path(data))
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    raise faults.no_rows(type(data).__name__, "give a path, an Arrow table or a frame")
+
+
+def _read_path(path: Path) -> pa.Table:
+    if not path.exists():
+        raise faults.no_rows(path, "there is no such file")
+    inside = sorted(p for p in path.rglob("*") if p.suffix in _FORMATS) if path.is_dir() else [path]
+    visible = [p for p in inside if not p.name.startswith(("_", "."))]
+    suffixes = {p.suffix for p in visible}
+    if len(suffixes) != 1 or not suffixes <= _FORMATS.keys():
+        known = ", ".join(_FORMATS)
+        raise faults.no_rows(path, f"it is none of {known}, or a folder of one of them")
+    suffix = suffixes.pop()
+    form: Any = _FORMATS[suffix]
+    if suffix == ".tsv":
+        parsing = pyarrow.csv.ParseOptions(delimiter="\t")
+        form = pyarrow.dataset.CsvFileFormat(parse_options=parsing)
+    try:
+        return pyarrow.dataset.dataset([str(p) for p in visible], format=form).to_table()
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
+        raise faults.no_rows(path, str(fault).split("\n")[0]) from None
+
+
+def _filtered(table: pa.Table, where: str, id: str, timeout: float) -> pa.ChunkedArray:
+    with locked(timeout=timeout) as connection:
+        import duckdb
+
+        try:
+            connection.register("rows", table)
+            # `filter` parses an expression, so no text can become another statement.
+            found = connection.table("rows").filter(where)
+            return found.project(duckdb.ColumnExpression(id)).to_arrow_table().column(0)
+        except duckdb.InterruptException:
+            raise
+        except (duckdb.Error, RuntimeError, ValueError) as fault:
+            raise faults.no_predicate(where, reason(fault)) from None
+
+
+def _numbered(space: str, ids: pa.ChunkedArray, column: str, names: list[str]) -> Entities:
+    if not len(ids):
+        return NONE
+    if ids.null_count:
+        raise faults.no_row_ids(column, names, "it has nulls")
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
+    if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
+        spaces, numbers = parse_names(ids.combine_chunks())
+        here = pc.equal(pc.cast(spaces, pa.utf8()), space)
+        if not pc.all(here).as_py():
+            raise faults.no_row_ids(column, names, f"not all are names of `{space}`")
+        found = numbers.to_numpy()
+    elif pa.types.is_integer(ids.type):
+        try:
+            found = ids.cast(pa.int64()).to_numpy()
+        except pa.ArrowException:
+            raise faults.no_row_ids(column, names, "a number exceeds 63 bits") from None
+    else:
+        raise faults.no_row_ids(column, names, f"it is of type {ids.type}")
+    if found.min() < 0:
+        raise faults.no_row_ids(column, names, "a number is below zero")
+    return of_arrays({space: sorted_set(np.asarray(found, np.int64))})

@@ -1,0 +1,128 @@
+"""The state of a repository as of one commit: its runs, their indexes, and what was deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from whence.diagnostics import DataError
+from whence.lineage.reduced import REDUCED
+from whence.lineage.repository import faults
+from whence.lineage.repository.entities import NONE, Entities, entities_of
+from whence.lineage.repository.index import Index, build_index, map_index, reduced_table
+from whence.lineage.repository.manifest import Manifest, Run, read_manifest
+
+log = logging.getLogger(__name__)
+
+
+class Vanished(Exception):
+    """A file of this commit is gone, since a later commit has replaced it."""
+
+
+class Snapshot:
+    """One commit of a repository; nothing that is written later changes what it says."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._indexes: dict[str, Index] = {}
+        self._deleted: Entities | None = None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, in the order in which they were added."""
+        return self.manifest.runs
+
+    def index(self, run: Run) -> Index:
+        """Return the index of a run; it is mapped and checked when it is first needed."""
+        found = self._indexes.get(run.file)
+        if found is None:
+            found = self._indexes[run.file] = self._open(run)
+        return found
+
+    def edges(self, run: Run) -> pa.Table:
+        """Return the edges of a run, as its Parquet file has them."""
+        return self._parquet(run.file + ".parquet", REDUCED)
+
+    def deleted(self) -> Entities:
+        """Return all entities that were deleted."""
+        if self._deleted is None:
+            name = self.manifest.tombstones
+            self._deleted = entities_of(self._parquet(name)) if name else NONE
+        return self._deleted
+
+    def tombstones(self) -> pa.Table | None:
+        """Return what was deleted, with time and reason; None if nothing was."""
+        name = self.manifest.tombstones
+        return self._parquet(name) if name else None
+
+    def keep(self, other: Snapshot) -> None:
+        """Take over what another snapshot has mapped already: files never change."""
+        here = {run.file for run in self.runs}
+        self._indexes.update((f, index) for f, index in other._indexes.items() if f in here)
+
+    def select(
+        self,
+        *,
+        workflow: str | None = None,
+        job: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> tuple[Run, ...]:
+        """Return the runs of a workflow or a job, at work at some time of a period."""
+        if since is not None and until is not None and since >= until:
+            raise faults.no_period(since.isoformat(), until.isoformat())
+        chosen: Iterable[Run] = self.runs
+        if workflow is not None:
+            if workflow not in {run.workflow for run in chosen}:
+                raise faults.no_job("workflow", workflow, (run.workflow for run in self.runs))
+            chosen = [run for run in chosen if run.workflow == workflow]
+        if job is not None:
+            if job not in {run.job for run in chosen}:
+                raise faults.no_job("job", job, (run.job for run in chosen))
+            chosen = [run for run in chosen if run.job == job]
+        return tuple(
+            run
+            for run in chosen
+            if (since is None or run.ended >= since)
+            and (until is None or (run.started or run.ended) < until)
+        )
+
+    def _open(self, run: Run) -> Index:
+        path = self.path / f"{run.file}.index"
+        try:
+            return map_index(path, run.checksum)
+        except FileNotFoundError:
+            if read_manifest(self.path) != self.manifest:
+                raise Vanished from None
+            log.warning("%s is missing and made again from the edges", path)
+        except DataError:
+            log.warning("%s is damaged and made again from the edges", path)
+        return build_index(self.edges(run))
+
+    def _parquet(self, name: str, schema: pa.Schema | None = None) -> pa.Table:
+        path = self.path / name
+        try:
+            table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
+            return table if schema is None else reduced_table(table)
+        except FileNotFoundError:
+            if read_manifest(self.path) != self.manifest:
+                raise Vanished from None
+            raise faults.damaged(path, "the file is missing") from None
+        except (OSError, pa.ArrowException) as fault:
+            raise faults.damaged(path, str(fault).split("\n")[0]) from None
+
+
+def open_snapshot(path: Path) -> Snapshot:
+    """Return the last commit of a repository; a folder that is new or empty has none yet."""
+    manifest = read_manifest(path)
+    if manifest is not None:
+        return Snapshot(path, manifest)
+    if path.exists() and not path.is_dir():
+        raise faults.not_a_repository(path, "it is a file")
+    return Snapshot(path, Manifest())

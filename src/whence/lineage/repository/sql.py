@@ -1,0 +1,88 @@
+"""Questions in SQL over a snapshot: its `runs`, `edges` and `deleted` entities, read by DuckDB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.dataset
+
+from whence.lineage.repository import faults
+from whence.lineage.repository.locked import TIMEOUT, locked, reason
+from whence.lineage.repository.snapshot import Snapshot
+from whence.lineage.repository.writing import TOMBSTONES
+
+if TYPE_CHECKING:
+    import duckdb
+
+RUNS: Final = pa.schema(
+    [
+        pa.field("run", pa.int64()),
+        pa.field("workflow", pa.utf8()),
+        pa.field("job", pa.utf8()),
+        pa.field("name", pa.utf8()),
+        pa.field("started", pa.timestamp("us", tz="UTC")),
+        pa.field("ended", pa.timestamp("us", tz="UTC")),
+        pa.field("edges", pa.int64()),
+        pa.field("groups", pa.int64()),
+    ]
+)
+"""The table of runs, as SQL and rules see it."""
+
+_NO_EDGES: Final = (
+    "select 0 as run, 0 as kind, '' as source_space, 0::bigint as source, "
+    "'' as target_space, 0::bigint as target where false"
+)
+
+
+def runs_table(snapshot: Snapshot) -> pa.Table:
+    """Return the runs of a snapshot as a table."""
+    runs = snapshot.runs
+    columns = [
+        [run.number for run in runs],
+        [run.workflow for run in runs],
+        [run.job for run in runs],
+        [run.run for run in runs],
+        [run.started for run in runs],
+        [run.ended for run in runs],
+        [run.edges for run in runs],
+        [run.groups for run in runs],
+    ]
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, RUNS, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=RUNS)
+
+
+def ask(snapshot: Snapshot, question: str, *, timeout: float = TIMEOUT) -> pa.Table:
+    """Return the answer to one `select`; anything else is refused."""
+    with locked(timeout=timeout) as connection:
+        import duckdb
+
+        try:
+            statements = connection.extract_statements(question)
+        except duckdb.Error as fault:
+            raise faults.no_question(question, reason(fault)) from None
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise faults.no_question(question, "it is no single `select`")
+        _register(connection, snapshot)
+        try:
+            return connection.sql(question).to_arrow_table()
+        except duckdb.InterruptException:
+            raise
+        except (duckdb.Error, RuntimeError) as fault:
+            raise faults.no_question(question, reason(fault)) from None
+
+
+def _register(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
+    connection.register("runs", runs_table(snapshot))
+    gone = snapshot.tombstones()
+    connection.register("deleted", TOMBSTONES.empty_table() if gone is None else gone)
+    parts = []
+    for run in snapshot.runs:
+        name = f"edges_of_run_{run.number}"
+        path = snapshot.path / f"{run.file}.parquet"
+        connection.register(name, pyarrow.dataset.dataset(str(path), format="parquet"))
+        parts.append(
+            f"select {run.number} as run, kind, source_space::varchar as source_space, source, "
+            f"target_space::varchar as target_space, target from {name}"
+        )
+    connection.execute("create view edges as " + (" union all ".join(parts) or _NO_EDGES))

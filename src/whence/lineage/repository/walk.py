@@ -1,0 +1,143 @@
+"""Backward and forward through the runs of a repository: what an answer is, and how it is found.
+
+Within a run a step goes through its groups to entities. From run to run entities are the same by
+identity, so a walk repeats steps until nothing new is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from whence.lineage.reduced import REDUCED
+from whence.lineage.repository.entities import NONE, Entities, Numbers, sorted_set, without
+from whence.lineage.repository.index import Index, Nodes, as_reduced
+from whence.lineage.repository.manifest import Extent, Run
+
+Open: TypeAlias = Callable[[Run], Index]
+"""Gives the index of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What entities depend on (backward), or what depends on them (forward)."""
+
+    backward: bool
+    asked: Entities
+    """What was asked for and is known to a run."""
+    unknown: Entities
+    """What was asked for and is known to none."""
+    entities: Entities
+    """Everything that was reached."""
+    ends: Entities
+    """Where it ends: inputs of the whole (backward) or its outputs (forward)."""
+    runs: tuple[Run, ...]
+    """The runs through which it goes, in their order."""
+    steps: int | None = None
+    """How many runs deep was looked; None is to the ends."""
+
+
+def walk(
+    runs: Sequence[Run],
+    open_index: Open,
+    asked: Entities,
+    *,
+    backward: bool,
+    steps: int | None = None,
+) -> Answer:
+    """Return the answer for these entities in these runs, `steps` runs deep or to the ends."""
+    known = _known(runs, open_index, asked)
+    seen, ends, frontier = NONE, NONE, known
+    through: set[int] = set()
+    done = 0
+    while len(frontier) and done != steps:
+        reached, went_on = [], []
+        for run in runs:
+            if not _may_have(run.outputs if backward else run.inputs, frontier):
+                continue
+            index = open_index(run)
+            found, sources = _step(index, index.find(frontier), backward=backward)
+            if len(found):
+                through.add(run.number)
+                reached.append(found)
+                went_on.append(sources)
+        if done:
+            ends = ends.join(frontier.minus(NONE.join(*went_on)))
+        frontier = NONE.join(*reached).minus(seen)
+        seen = seen.join(frontier)
+        done += 1
+    if steps is not None:
+        ends = ends.join(frontier)
+    passed = tuple(run for run in runs if run.number in through)
+    return Answer(backward, known, asked.minus(known), seen, ends, passed, steps)
+
+
+def edges(answer: Answer, open_index: Open) -> Iterable[tuple[Run, pa.Table]]:
+    """Give the edges that an answer goes through, run by run, as reduced graphs."""
+    left = answer.asked if answer.steps == 1 else answer.asked.join(answer.entities)
+    for run in answer.runs:
+        index = open_index(run)
+        sources, targets = [], []
+        for nodes, others in _through(index, index.find(left), backward=answer.backward):
+            sources.append(nodes)
+            targets.append(others)
+        if not sources:
+            continue
+        ends = [np.concatenate(sources), np.concatenate(targets)]
+        source, target = ends if answer.backward else ends[::-1]
+        table = as_reduced(index, source, target)
+        if len(table):
+            yield run, table.cast(REDUCED)
+
+
+def _step(index: Index, nodes: Nodes, *, backward: bool) -> tuple[Entities, Entities]:
+    """Return the entities one run away from nodes, and the entities of nodes that lead on."""
+    offsets = index.by_source if backward else index.by_target
+    nodes = nodes[offsets[nodes + 1] > offsets[nodes]]
+    found, groups = index.split(index.next(nodes, backward=backward))
+    seen = groups
+    while len(groups):
+        more, reached = index.split(index.next(groups, backward=backward))
+        found = found.join(more)
+        groups = without(reached, seen)
+        seen = sorted_set(np.concatenate([seen, groups]))
+    return found, index.split(np.sort(nodes))[0]
+
+
+def _through(index: Index, nodes: Nodes, *, backward: bool) -> Iterable[tuple[Nodes, Nodes]]:
+    """Give the edges that leave nodes, and those that leave the groups they lead to."""
+    seen: Numbers = np.empty(0, np.int64)
+    while len(nodes):
+        here, others = index.neighbours(nodes, backward=backward)
+        yield here, others
+        groups = index.split(sorted_set(others))[1]
+        nodes = without(groups, seen)
+        seen = sorted_set(np.concatenate([seen, nodes]))
+
+
+def _known(runs: Sequence[Run], open_index: Open, asked: Entities) -> Entities:
+    """Return those of the entities that a run knows."""
+    known, left = NONE, asked
+    for run in runs:
+        if not len(left):
+            break
+        if _may_have(run.outputs, left) or _may_have(run.inputs, left):
+            index = open_index(run)
+            here = index.split(np.sort(index.find(left)))[0]
+            known, left = known.join(here), left.minus(here)
+    return known
+
+
+def _may_have(extents: dict[str, Extent], entities: Entities) -> bool:
+    """Whether the extents leave it open that one of the entities is there."""
+    for space, numbers in entities.by_space.items():
+        extent = extents.get(space)
+        if extent and np.searchsorted(numbers, extent.least) < np.searchsorted(
+            numbers, extent.greatest, side="right"
+        ):
+            return True
+    return False
