@@ -1,7 +1,8 @@
 """`python -m benchmarks`: measure, print tables, and say which bars are met.
 
 `python -m benchmarks views` measures live views, `python -m benchmarks provenance` annotations and
-explanations, `python -m benchmarks spark` the engine on Spark; each has options of its own.
+explanations, `python -m benchmarks spark` the engine on Spark, `python -m benchmarks lineage` the
+lineage of pipelines; each has options of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from benchmarks import peers, report
 from benchmarks.bars import judge
 from benchmarks.cases import BY_NAME
 from benchmarks.comparison import Result, Settings, clock_seconds, compare
+from benchmarks.lineage import command as lineage
 from benchmarks.process import Failed
 from benchmarks.provenance import command as provenance
 from benchmarks.sections import BUSY, narrator
@@ -73,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return provenance.main(words[1:])
     if words[:1] == ["spark"]:
         return spark.main(words[1:])
+    if words[:1] == ["lineage"]:
+        return lineage.main(words[1:])
     given = parse_arguments(words)
     say = narrator()
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as folder:

@@ -1,0 +1,1 @@
+"""Benchmarks of lineage: capture, the log, reduction, questions."""
