@@ -7,7 +7,12 @@ from typing import Final
 
 import typer
 
-COMMANDS: Final[tuple[Callable[..., None], ...]] = ()
+from whence.app.cli.lineage.backward import backward
+from whence.app.cli.lineage.delete import delete
+from whence.app.cli.lineage.forward import forward
+from whence.app.cli.lineage.stats import stats
+
+COMMANDS: Final[tuple[Callable[..., None], ...]] = (backward, forward, delete, stats)
 
 group = typer.Typer(
     name="lineage",
