@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from whence.lineage.repository.entities import NONE, Entities, of_arrays, sorted
 from whence.lineage.repository.locked import TIMEOUT, locked, reason
 
 ID: Final = "id"
+_DEEPEST: Final = 200
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _FORMATS: Final = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -76,7 +79,16 @@ def _read_path(path: Path) -> pa.Table:
         raise faults.no_rows(path, str(fault).split("\n")[0]) from None
 
 
+def _depth(text: str) -> int:
+    """Return how deep brackets are nested, quoted ones aside."""
+    signs = np.frombuffer(_QUOTED.sub("", text).encode("utf-32-le", "replace"), np.uint32)
+    steps = (signs == ord("(")).astype(np.int64) - (signs == ord(")"))
+    return int(np.max(np.cumsum(steps), initial=0))
+
+
 def _filtered(table: pa.Table, where: str, id: str, timeout: float) -> pa.ChunkedArray:
+    if _depth(where) > _DEEPEST:  # DuckDB's parser takes minutes over thousands of open brackets
+        raise faults.no_predicate(where, f"brackets are nested deeper than {_DEEPEST}")
     with locked(timeout=timeout) as connection:
         import duckdb
 

@@ -1,0 +1,141 @@
+"""Rows are chosen by a predicate that sees them and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from lineage.repository.workflows import Quick
+from whence.diagnostics import LimitError, WhenceError
+from whence.lineage.reduced import Link, reduced_of
+from whence.lineage.repository.repository import Repository
+from whence.lineage.repository.rows import matching
+
+ROWS = pa.table({"id": [4, 5, 6], "author": ["ann", "bob", "ann"], "stars": [1, None, 3]})
+
+
+def test_a_predicate_chooses_rows() -> None:
+    assert list(matching("tweets", ROWS, "author = 'ann'")) == [("tweets", 4), ("tweets", 6)]
+    assert list(matching("tweets", ROWS, "stars > 1 or author like 'b%'")) == [
+        ("tweets", 5),
+        ("tweets", 6),
+    ]
+    assert len(matching("tweets", ROWS, None)) == 3
+    assert not len(matching("tweets", ROWS, "false"))
+
+
+def test_rows_come_from_files_of_many_kinds(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "a.parquet")
+    csv.write_csv(ROWS, tmp_path / "a.csv")
+    csv.write_csv(ROWS, tmp_path / "a.tsv", csv.WriteOptions(delimiter="\t"))
+    feather.write_feather(ROWS, tmp_path / "a.feather")
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"id": {n}, "stars": {n}}}\n' for n in (4, 5)))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "_SUCCESS").touch()
+    pq.write_table(ROWS.slice(0, 2), tmp_path / "out" / "part-0.parquet")
+    pq.write_table(ROWS.slice(2), tmp_path / "out" / "part-1.parquet")
+    for name in ("a.parquet", "a.csv", "a.tsv", "a.feather", "a.jsonl", "out"):
+        assert list(matching("t", tmp_path / name, "id = 4")) == [("t", 4)], name
+    assert list(matching("t", ROWS.to_pandas(), "id = 6")) == [("t", 6)]
+
+
+def test_row_ids_may_be_names() -> None:
+    named = pa.table({"id": ["tweets/4", "tweets/5"], "n": [1, 2]})
+    assert list(matching("tweets", named, "n = 2")) == [("tweets", 5)]
+    with pytest.raises(WhenceError, match="W1152"):
+        matching("tags", named, "n = 2")
+
+
+@pytest.mark.parametrize(
+    "ids", [pa.array([1.5]), pa.array([None], pa.int64()), pa.array([2**63], pa.uint64()), pa.array([-1])]
+)  # fmt: skip
+def test_what_is_no_row_id_is_refused(ids: pa.Array) -> None:
+    with pytest.raises(WhenceError, match="W1152"):
+        matching("t", pa.table({"id": ids}), None)
+
+
+HOSTILE = (
+    "id in (select 1 from read_text('{secret}'))",
+    "id in (select 1 from read_csv('{secret}'))",
+    "id in (select 1 from '{secret}')",
+    "id in (select 1 from glob('{folder}/*'))",
+    "id in (select 1 from read_parquet('http://127.0.0.1:9/a.parquet'))",
+    "id in (select 1 from query('copy rows to ''{folder}/out.csv'''))",
+    "id in (select 1 from secret)",
+    "true; copy rows to '{folder}/out.csv'",
+    "true; attach '{folder}/out.db'",
+    "true) union select (42",
+    "true) or (select count(*) from read_text('{secret}')) > (0",
+    "id > (copy rows to '{folder}/out.csv')",
+    "1 from rows",
+    "id, author",
+    "getenv('HOME') = 'x'",
+    "set_config('enable_external_access', true)",
+    "load_extension('httpfs')",
+    "nosuch = 1",
+    "author",
+    "",
+    "\x00",
+    "'",
+    "(" * 5000,
+)
+
+
+@pytest.mark.parametrize("where", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_predicate_reaches_nothing_but_its_rows(where: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("id\n4\n")
+    where = where.replace("{secret}", str(secret)).replace("{folder}", str(tmp_path))
+    with pytest.raises(WhenceError, match="W1150"):
+        matching("tweets", ROWS, where)
+    assert [p.name for p in tmp_path.iterdir()] == ["secret.csv"]
+
+
+def test_a_predicate_that_never_ends_is_broken_off() -> None:
+    with pytest.raises(LimitError, match="W1153"):
+        matching("tweets", ROWS, "pg_sleep(60) is null", timeout=0.3)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    found = Repository(tmp_path / "r", files=Quick())
+    found.add(reduced_of([(Link.PAIR, ("b", 1), ("a", 1))]), workflow="w", job="j")
+    found.add(reduced_of([(Link.PAIR, ("c", 1), ("b", 1))]), workflow="w", job="k")
+    return found
+
+
+def test_edges_and_runs_are_asked_in_sql(repository: Repository) -> None:
+    found = repository.sql(
+        "select job, source_space, target_space from edges join runs using (run) order by job"
+    )
+    assert [tuple(row.values()) for row in found.to_pylist()] == [("j", "b", "a"), ("k", "c", "b")]
+    repository.delete("c/1", reason="wrong")
+    assert repository.sql("select reason from deleted")["reason"].to_pylist() == ["wrong"]
+
+
+def test_an_empty_repository_is_asked_in_sql(tmp_path: Path) -> None:
+    assert Repository(tmp_path / "r").sql("select count(*) as n from edges")["n"].to_pylist() == [0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "drop view edges",
+        "select 1; select 2",
+        "copy edges to 'out.csv'",
+        "select * from nothing",
+        "selct",
+        "",
+        "select * from read_text('/etc/hostname')",
+        "set threads = 1",
+        "pragma database_list",
+    ],
+)
+def test_sql_only_reads_the_repository(repository: Repository, question: str) -> None:
+    with pytest.raises(WhenceError, match="W1154"):
+        repository.sql(question)
