@@ -109,6 +109,12 @@ class DirectoryLog:
         check_partition(self.topic(topic), partition)
         return DirectoryWriter(self, self._folder(topic, partition))
 
+    def take_over(self, topic: str, partition: int, name: str, rows: int) -> int:
+        """Make visible what a writer handed over, here or in another process; once."""
+        folder = self._folder(topic, partition)
+        with DirectoryWriter(self, folder, name, rows) as writer:
+            return writer.commit()
+
     # ── reading ──
 
     def read(
@@ -246,15 +252,21 @@ class DirectoryLog:
 class DirectoryWriter:
     """One segment on its way into a partition."""
 
-    __slots__ = ("_builder", "_folder", "_log")
+    __slots__ = ("_builder", "_folder", "_handed", "_log")
 
-    def __init__(self, log: DirectoryLog, folder: Path) -> None:
+    def __init__(
+        self, log: DirectoryLog, folder: Path, handed: str | None = None, rows: int = 0
+    ) -> None:
         self._log = log
         self._folder = folder
-        identity = uuid.uuid4()
+        self._handed = handed is not None
+        identity = uuid.uuid4() if handed is None else uuid.UUID(handed)
         with _faults(folder):
             path = folder / f"{identity.hex}{UNFINISHED}"
+            if self._handed:
+                log.files.close(log.files.open(path))  # it is there
             self._builder: SegmentBuilder | None = SegmentBuilder(log.files, path, identity.bytes)
+            self._builder.rows = rows
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take edges; nobody sees them yet."""
@@ -274,13 +286,31 @@ class DirectoryWriter:
         try:
             end = self._log._end(self._folder)
             if builder.rows:
-                builder.finish()
+                if not self._handed:
+                    builder.finish()
                 end = self._link(builder, end)
         except OSError as fault:
             raise faults.unwritten(self._folder, fault) from None
         finally:
             self.abort()
         return end
+
+    def hand_over(self) -> tuple[str, int]:
+        """Finish the segment, leave it unseen, and return its name and rows for `take_over`.
+
+        What nobody takes over is forgotten by `retain`, after a day.
+        """
+        builder, self._builder = self._builder, None
+        if builder is None:
+            raise faults.over(self._folder)
+        try:
+            builder.finish()
+        except OSError as fault:
+            self._log.files.remove(builder.path)
+            raise faults.unwritten(self._folder, fault) from None
+        finally:
+            builder.close()
+        return builder.path.name.removesuffix(UNFINISHED), builder.rows
 
     def _link(self, builder: SegmentBuilder, first: int) -> int:
         log, folder = self._log, self._folder
