@@ -59,10 +59,11 @@ class Sorted:
 class Contraction:
     """One contraction of a graph whose nodes have roles.
 
-    `cycles` are the nodes on cycles, by cycle. Roles become `GROUP` where nodes stay as groups.
+    `cycles` are the nodes on cycles, by cycle: with `merge` each becomes one node, else they are
+    kept. Roles become `GROUP` where nodes stay as groups.
     """
 
-    def __init__(self, edges: Sorted, role: Array, final: Array) -> None:
+    def __init__(self, edges: Sorted, role: Array, final: Array, *, merge: bool = False) -> None:
         self.graph, self.role, self.final = edges.graph, role, final
         self.cycles: list[Array] = []
         self._edges = edges
@@ -72,12 +73,13 @@ class Contraction:
         count = self._sort()
         if count < edges.nodes:
             self.cycles, names = self._find_cycles()
-            # The graph itself changes: what is left of a cycle is its first node.
-            graph = self.graph
-            graph.state[k.EDGES] = k.rename(
-                graph.edge_source, graph.edge_target, graph.edges, names
-            )
-            nodes = edges.nodes
+            graph, nodes = self.graph, edges.nodes
+            if merge:  # the graph itself changes: what is left of a cycle is its first node
+                graph.state[k.EDGES] = k.rename(
+                    graph.edge_source, graph.edge_target, graph.edges, names
+                )
+            else:
+                role[np.concatenate(self.cycles)] = k.KEPT
             edges.free()
             self._edges = Sorted(graph, nodes)
             self._live[:] = 0
@@ -116,6 +118,8 @@ class Contraction:
         """Give the edges that remain: sources and targets, all of a source together."""
         edges, arena = self._edges, self._arena
         stands = arena.full(edges.nodes, -1, np.int32)
+        kept = np.flatnonzero(self.role[: edges.nodes] == k.KEPT)
+        stands[kept] = kept
         size = arena.empty(edges.nodes, np.int32)
         stamp = arena.full(edges.nodes, -1, np.int32)
         stack = arena.empty(edges.nodes + 1, np.int32)
@@ -148,3 +152,26 @@ class Contraction:
                 sources, targets = arena.empty(length, np.int32), arena.empty(length, np.int32)
         arena.free(stands, size, stamp, stack, sources, targets, self._live, self._order)
         edges.free()
+
+
+def contracted(graph: Graph, edges: Sorted, role: Array, final: Array) -> tuple[Array, Array]:
+    """Return the edges that remain when inner nodes that are on no cycle leave.
+
+    Through an inner node on a cycle a kept one would depend on itself, which an edge cannot say.
+    """
+    role_before, final_before = role.copy(), final.copy()
+    source, target = _all(Contraction(edges, role, final))
+    if (source == target).any():
+        role[:], final[:] = role_before, final_before
+        whole = Contraction(Sorted(graph), np.zeros(len(role), np.uint8), final.copy())
+        role[np.concatenate(whole.cycles)] = k.KEPT
+        source, target = _all(Contraction(Sorted(graph), role, final))
+    return source, target
+
+
+def _all(contraction: Contraction) -> tuple[Array, Array]:
+    none = np.empty(0, np.int32)
+    parts = [(sources.copy(), targets.copy()) for sources, targets in contraction.rows()]
+    return np.concatenate([none, *(s for s, _ in parts)]), np.concatenate(
+        [none, *(t for _, t in parts)]
+    )

@@ -8,7 +8,6 @@ stays: no order of arrival can make it wrong.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 from whence.diagnostics import Diagnostic
 from whence.lineage.reduce import kernels as k
 from whence.lineage.reduce.contract import Contraction, Sorted
+from whence.lineage.reduce.counts import Counts
 from whence.lineage.reduce.forget import forget
 from whence.lineage.reduce.graph import Graph
 from whence.lineage.reduce.links import links
@@ -27,24 +27,6 @@ Array = np.ndarray[Any, Any]
 
 _SHOWN: Final = 8
 _WORTH_FORGETTING: Final = 1 << 18
-
-
-@dataclass(slots=True)
-class Counts:
-    """What a reducer has seen and given."""
-
-    rows: int = 0
-    """Rows in, end markers among them."""
-    links: int = 0
-    """Rows of the reduced graph."""
-    uncommitted: int = 0
-    """Edges of attempts that never ended."""
-    late: int = 0
-    """Rows that came after what they speak of had been forgotten."""
-    most_nodes: int = 0
-    """The most nodes that were held at a time."""
-    spilled: int = 0
-    """The most bytes that were in files at a time."""
 
 
 class Exact:
@@ -115,7 +97,7 @@ class Exact:
         edges = Sorted(graph)
         role, names, edges = self._roles(edges)
         final = self.arena.full(edges.nodes, 1, np.bool_)
-        contraction = Contraction(edges, role, final)
+        contraction = Contraction(edges, role, final, merge=True)
         self._tell(contraction.cycles)
         for sources, targets in contraction.rows():
             batch = links(graph, role, names, sources, targets)
@@ -133,7 +115,9 @@ class Exact:
         role, entity = ends_of(graph, edges)
         outgoing = edges.outgoing
         between = entity & (outgoing > 0)
-        extra_in = between & (edges.incoming > 0) & self._declared(self.inputs, nodes)
+        asked = self._declared(self.inputs, nodes) & (edges.incoming > 0)
+        role[entity & ~between & asked] = k.TERMINAL  # what made it may be forgotten
+        extra_in = between & asked
         extra_out = between & (role != k.ROOT) & self._declared(self.outputs, nodes)
         ins, outs = np.flatnonzero(extra_in), np.flatnonzero(extra_out)
         names = np.arange(nodes + len(ins) + len(outs), dtype=np.int32)

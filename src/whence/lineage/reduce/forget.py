@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from whence.lineage.events import Kind, make_batch
 from whence.lineage.reduce import kernels as k
-from whence.lineage.reduce.contract import Contraction, Sorted
+from whence.lineage.reduce.contract import Sorted, contracted
 from whence.lineage.reduce.graph import NEVER, Graph, attempts_of
 from whence.lineage.reduce.links import links
 
@@ -31,21 +31,13 @@ def forget(graph: Graph, delay: int | None, declared: Collection[str]) -> list[p
     edges = Sorted(graph)
     role, final = _roles(graph, edges, delay, declared)
     _note_gone(graph, edges, role)
-    contraction = Contraction(edges, role, final)
-    if contraction.cycles:  # told at the end; until then everything stays
-        return []
+    source, target = contracted(graph, edges, role, final)
+    leaving = final[source] & (role[source] != k.TERMINAL)
     ready: list[pa.RecordBatch] = []
-    kept: list[tuple[Array, Array]] = []
-    names = np.arange(edges.nodes, dtype=np.int32)
-    for sources, targets in contraction.rows():
-        leaving = final[sources] & (role[sources] != k.TERMINAL)
-        if leaving.any():
-            ready.append(links(graph, role, names, sources[leaving], targets[leaving]))
-        staying = ~leaving
-        kept.append((sources[staying], targets[staying]))
-    none = np.empty(0, np.int32)
-    source = np.concatenate([none, *(s for s, _ in kept)])
-    target = np.concatenate([none, *(t for _, t in kept)])
+    if leaving.any():
+        names = np.arange(len(role), dtype=np.int32)
+        ready.append(links(graph, role, names, source[leaving], target[leaving]))
+        source, target = source[~leaving], target[~leaving]
     nodes = len(role)
     graph.flags[:nodes][(role == k.GROUP) & final] |= k.SENT
     open_ = role == k.KEPT
@@ -142,11 +134,7 @@ def pass_on(graph: Graph, delay: int | None, *, over: bool) -> pa.RecordBatch:
     role = np.full(nodes, k.KEPT, np.uint8)
     # One that used or made nothing says of entities that something made or used them.
     role[activity & complete & (edges.incoming > 0) & (edges.outgoing > 0)] = k.INNER
-    contraction = Contraction(edges, role, np.zeros(nodes, np.bool_))
-    parts = list(_owned(contraction))
-    none = np.empty(0, np.int32)
-    source = np.concatenate([none, *(s for s, _ in parts)])
-    target = np.concatenate([none, *(t for _, t in parts)])
+    source, target = contracted(graph, edges, role, np.zeros(nodes, np.bool_))
     open_ = activity & ~complete & (not over)
     stays = open_[source] | open_[target]
     batch = _edges(graph, activity, ended, source[~stays], target[~stays])
@@ -155,10 +143,6 @@ def pass_on(graph: Graph, delay: int | None, *, over: bool) -> pa.RecordBatch:
     kept[target[stays]] = True
     graph.replace(np.flatnonzero(kept), source[stays], target[stays])
     return batch
-
-
-def _owned(contraction: Contraction) -> list[tuple[Array, Array]]:
-    return [(sources.copy(), targets.copy()) for sources, targets in contraction.rows()]
 
 
 def _edges(

@@ -272,10 +272,13 @@ def dependents_first(
     """Order nodes so that each comes after all that depend on it (Kahn 1962).
 
     `waiting` are the incoming edges, `live` becomes those from nodes that something asks for.
+    A node that is kept stands for itself, whatever depends on it, and waits for nothing.
     Returns how many nodes are in the order: not those on cycles, nor what these depend on.
     """
     count = 0
     for node in range(len(waiting)):
+        if role[node] == KEPT:
+            waiting[node] = 0
         if waiting[node] == 0:
             order[count] = node
             count += 1
@@ -288,6 +291,8 @@ def dependents_first(
             target = targets[at]
             if alive:
                 live[target] += 1
+            if role[target] == KEPT:
+                continue
             waiting[target] -= 1
             if waiting[target] == 0:
                 order[count] = target
@@ -425,7 +430,8 @@ def contract(
     kept, a group, or a list: an inner node whose targets are looked through. An inner node with
     n dependents and m dependencies becomes a group if n × m > n + m. A list is looked through
     by one node only, or is one of two by two, so all looking through takes linear time.
-    `stamp` is -1 at first; each node marks with its own number.
+    `stamp` is -1 at first; each node marks with its own number. Kept nodes stand for themselves
+    from the beginning.
     """
     count = len(order)
     for position in range(state[POSITION], count):
