@@ -68,9 +68,7 @@ def rows_of(evaluation: Evaluation, name: str) -> set[tuple[object, ...]]:
     return set(zip(*evaluation.table(name).to_pydict().values(), strict=True))
 
 
-@quick
-@given(cases(ALL), st.data())
-def test_the_embedded_engine_answers_goals(case: Case, data: st.DataObject) -> None:
+def check_goal(case: Case, data: st.DataObject) -> None:
     program = case.program
     relation = derived_relation(data, program)
     rows = answers(resolved(program), case.facts)[relation]
@@ -79,6 +77,19 @@ def test_the_embedded_engine_answers_goals(case: Case, data: st.DataObject) -> N
     compiled = compile(program, goal=goal, inputs=inputs)
     found = matching(rows_of(evaluate(compiled, inputs), relation), goal)
     assert found == {tuple(map(text, row)) for row in matching(rows, goal)}
+
+
+@quick
+@given(cases(ALL), st.data())
+def test_the_embedded_engine_answers_goals(case: Case, data: st.DataObject) -> None:
+    check_goal(case, data)
+
+
+@pytest.mark.slow
+@long
+@given(cases(ALL), st.data())
+def test_the_embedded_engine_answers_many_goals(case: Case, data: st.DataObject) -> None:
+    check_goal(case, data)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ or in an aggregate, and everything below it, is computed in full, which keeps th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -220,7 +220,7 @@ class _Transformation:
             bound_here = newly_bound(literal, bound, level) or ()
             if isinstance(literal, Atom):
                 rest = (head, *ordered[place:])
-                literal, before = self._read(literal, bound - growing, before, rest, rule)
+                literal, before = self._read(literal, bound, growing, before, rest, rule)
                 finite.update(bound_here, names(literal))
             elif not names(literal).keys().isdisjoint(growing) or (
                 makes_values(literal) and not names(literal).keys() - set(bound_here) <= finite
@@ -233,17 +233,21 @@ class _Transformation:
     def _read(
         self,
         atom: Atom,
-        bound: Collection[str],
+        bound: Set[str],
+        growing: Set[str],
         before: list[Literal],
         rest: Iterable[Literal],
         rule: Rule,
     ) -> tuple[Atom, list[Literal]]:
-        """Return the atom that reads the answers, and what comes before it."""
+        """Return the atom that reads the answers, and what comes before it.
+
+        What is growing is never asked for, but those that come later may read it.
+        """
         if atom.relation not in self.chosen:
             if atom.relation not in self.closed:
                 self._want(atom.relation)
             return atom, before
-        adornment = _adornment(atom.args, bound)
+        adornment = _adornment(atom.args, bound - growing)
         answer = self._ask(atom.relation, adornment)
         if answer == atom.relation:
             return atom, before
