@@ -144,7 +144,8 @@ def test_mistakes_are_told_before_a_session_starts(
     def started(*_: object, **__: object) -> None:
         raise AssertionError("a session was asked for")
 
-    monkeypatch.setattr("whence.engine.spark.session.session", started)
+    for name in ("session", "own_session"):
+        monkeypatch.setattr(f"whence.engine.spark.session.{name}", started)
     runner = CliRunner()
     program = closure / "closure.dl"
     common = ["run", str(program), "--engine", "spark", "-F"]

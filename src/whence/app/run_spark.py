@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.app.run import write_stats
+from whence.engine.spark.interrupt import Interrupt
 from whence.engine.spark.jobs import ending_together
 from whence.facts.directives import load_inputs, write_outputs
 from whence.spark.inputs import Loaded, SparkInput, inputs_of_spark, load
@@ -38,6 +39,7 @@ def run_on_spark(
     facts: str,
     out: str | None,
     sessions: Sessions,
+    interrupt: Interrupt,
     strategy: str | None = None,
     tasks: int | None = None,
     limits: Limits,
@@ -49,7 +51,8 @@ def run_on_spark(
 ) -> Stats:
     """Evaluate a program on Spark and write its outputs; no `out` sends them to stdout.
 
-    Small files are read here, before a session is asked for. `follow` is told the session.
+    Small files are read here, before a session is asked for. `follow` is told the session. What is
+    noted in `interrupt` ends the run, until everything is written and only has to appear.
     """
     from whence.spark.batch import evaluate
 
@@ -63,7 +66,10 @@ def run_on_spark(
         warn=warn,
         elsewhere=[source.directive for source in sources],
     )
-    with sessions() as spark, ending_together(spark), contextlib.ExitStack() as stack:
+    interrupt.check()
+    with contextlib.ExitStack() as stack:
+        spark = stack.enter_context(sessions())
+        stack.enter_context(ending_together(spark, interrupt=interrupt))
         if follow is not None:
             follow(spark)
         inputs = stack.enter_context(_inputs(spark, sources, tables, on_bad_row, warn))
@@ -91,6 +97,7 @@ def run_on_spark(
             everything_to_stdout=out is None,
             warn=warn,
             elsewhere=[target.directive for target in targets],
+            ready=interrupt.settle,
         )
         written += outputs.publish()
         stats = found.stats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -160,11 +160,12 @@ def write_outputs(
     everything_to_stdout: bool = False,
     warn: Warn | None = None,
     elsewhere: Collection[Directive] = (),
+    ready: Callable[[], None] | None = None,
 ) -> list[Path]:
     """Write every `.output` and print every `.printsize`; return the files, in order.
 
     Files appear together at the end, and what goes to `stdout` is sent after they did. What is
-    written `elsewhere` is left out.
+    written `elsewhere` is left out. `ready` is called just before, the last one that can say no.
     """
     printed = io.BytesIO()
     written: list[Path] = []
@@ -186,6 +187,8 @@ def write_outputs(
                 with outputs.open(place.path, span=directive.span) as out:
                     _write(table, out, columns, place)
                 written.append(place.path)
+        if ready is not None:
+            ready()
         outputs.commit()
     _send(printed.getbuffer(), stdout)
     return written

@@ -10,9 +10,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from whence import __version__
 from whence.app.cli.check import check
@@ -41,8 +42,18 @@ COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     watch,
 )
 
+
+class _Group(TyperGroup):
+    """The commands, when an interrupt while the command line is read ends as any other does."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with reported():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="whence",
+    cls=_Group,
     help="Datalog in Soufflé's syntax: evaluate, check, query, explain and watch programs.",
     epilog="Exit codes: 0 done, 1 the program is wrong, 2 usage, 3 the data is wrong, "
     "4 a limit was reached, 130 interrupted.",

@@ -77,19 +77,22 @@ def run(
             if on_spark is not None:
                 from whence.app.run_spark import run_on_spark
 
-                run_on_spark(
-                    compiled,
-                    facts=facts,
-                    out=None if output == "-" else output,
-                    sessions=on_spark.session,
-                    strategy=on_spark.strategy,
-                    tasks=on_spark.tasks,
-                    limits=limits,
-                    on_bad_row=on_bad_row.value,
-                    stats_file=stats,
-                    observer=progress,
-                    follow=progress.follow,
-                    warn=warn,
+                on_spark.run(
+                    lambda sessions, interrupt: run_on_spark(
+                        compiled,
+                        facts=facts,
+                        out=None if output == "-" else output,
+                        sessions=sessions,
+                        interrupt=interrupt,
+                        strategy=on_spark.strategy,
+                        tasks=on_spark.tasks,
+                        limits=limits,
+                        on_bad_row=on_bad_row.value,
+                        stats_file=stats,
+                        observer=progress,
+                        follow=progress.follow,
+                        warn=warn,
+                    )
                 )
                 return
             from whence.app.run import run_program

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import logging
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +13,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from whence.app.cli.beside import beside
 from whence.app.cli.options import EngineName
 from whence.diagnostics import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from whence.engine.spark.interrupt import Interrupt
+    from whence.engine.spark.launch import Launch
+
+    Sessions: TypeAlias = Callable[[], contextlib.AbstractContextManager[SparkSession]]
+
+_PATIENCE = 10.0
+"""Seconds that a run has, after an interrupt, to remove what it has half written."""
 
 
 class StrategyName(StrEnum):
@@ -58,8 +69,29 @@ class SparkOptions:
     tasks: int | None = None
     conf: tuple[tuple[str, str], ...] = ()
 
+    def run(self, work: Callable[[Sessions, Interrupt], object]) -> None:
+        """Do work that asks for a session, in a JVM of its own unless there is one already.
+
+        That JVM is started for this command, says nothing on the terminal, and ends with it.
+        """
+        from whence.engine.spark.interrupt import Interrupt
+        from whence.engine.spark.launch import Launch
+        from whence.engine.spark.session import can_be_own, is_logged
+
+        interrupt = Interrupt()
+        if not can_be_own() or threading.current_thread() is not threading.main_thread():
+            work(self._session_there, interrupt)
+            return
+        launch = Launch(interrupt, shown=is_logged(dict(self.conf)))
+        with _without_tracebacks():
+            beside(
+                lambda: work(lambda: self._session_of(launch, interrupt), interrupt),
+                interrupt,
+                launch.end,
+            )
+
     @contextlib.contextmanager
-    def session(self) -> Iterator[SparkSession]:
+    def _session_there(self) -> Iterator[SparkSession]:
         """Give a session, and stop it at the end if there was none before."""
         from pyspark.sql import SparkSession
 
@@ -72,6 +104,40 @@ class SparkOptions:
         finally:
             if spark is not before:
                 spark.stop()
+
+    @contextlib.contextmanager
+    def _session_of(self, launch: Launch, interrupt: Interrupt) -> Iterator[SparkSession]:
+        """Give the session of a JVM of ours; after an interrupt the JVM need not be asked."""
+        from whence.engine.spark.session import own_session
+
+        spark = own_session(launch, self.master, **dict(self.conf))
+        interrupt.patience = _PATIENCE
+        try:
+            interrupt.check()
+            yield spark
+        finally:
+            if interrupt.noted:
+                launch.end()
+            else:
+                spark.stop()
+
+
+@contextlib.contextmanager
+def _without_tracebacks() -> Iterator[None]:
+    """Keep from the terminal what py4j logs of calls that fail; the error itself is told."""
+    root = logging.getLogger()
+    if root.handlers:  # `whence -v`
+        yield
+        return
+
+    def wanted(record: logging.LogRecord) -> bool:
+        return "py4j" not in Path(record.pathname).parts
+
+    root.addFilter(wanted)
+    try:
+        yield
+    finally:
+        root.removeFilter(wanted)
 
 
 def spark_options(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from whence.diagnostics import Diagnostic, LimitError, WhenceError
+from whence.engine.spark.interrupt import Interrupt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,24 +35,28 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_together(
-    spark: SparkSession, timeout: float | None = None, *, grace: float = 0.0
+    spark: SparkSession,
+    timeout: float | None = None,
+    *,
+    grace: float = 0.0,
+    interrupt: Interrupt | None = None,
 ) -> Iterator[None]:
     """End the jobs of a block when its time is over, at an interrupt, or when it fails.
 
     After the time they have a `grace` of so many seconds to end by themselves. An interrupt ends
-    the jobs, and is raised once the block has noticed; a second one is raised at once.
+    the jobs, and is raised once the block has noticed; a second one is raised at once. `interrupt`
+    is what another thread notes interrupts in, if one does.
     """
     context: Any = spark.sparkContext
-    watch = _Watch(context, f"whence-{uuid.uuid4().hex}", timeout, grace)
+    watch = _Watch(context, f"whence-{uuid.uuid4().hex}", timeout, grace, interrupt or Interrupt())
     context.addJobTag(watch.tag)
     try:
         with watch, _property(spark, _INTERRUPT, "true"):
             yield
-        if watch.interrupted:
-            raise KeyboardInterrupt
+        watch.interrupt.check()
     except Exception as error:
         watch.cancel()
-        if watch.interrupted:
+        if watch.interrupt.noted:
             raise KeyboardInterrupt from None
         if watch.late and not isinstance(error, WhenceError):
             raise too_late(timeout or 0.0) from None
@@ -74,10 +79,12 @@ class _Watch:
     the middle of a call to it, which fails.
     """
 
-    def __init__(self, context: Any, tag: str, timeout: float | None, grace: float) -> None:
+    def __init__(
+        self, context: Any, tag: str, timeout: float | None, grace: float, interrupt: Interrupt
+    ) -> None:
         self.tag = tag
         self.late = False
-        self.interrupted = False
+        self.interrupt = interrupt
         self._context = context
         self._until = None if timeout is None else time.monotonic() + timeout + grace
         self._over = threading.Event()
@@ -102,14 +109,13 @@ class _Watch:
             self._context.cancelJobsWithTag(self.tag)
 
     def _on_interrupt(self, number: int, frame: object) -> None:
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
+        self.interrupt.check()  # the second one
+        self.interrupt.note()
 
     def _look(self) -> None:
         while not self._over.wait(_EVERY):
             self.late = self._until is not None and time.monotonic() >= self._until
-            if self.late or self.interrupted:
+            if self.late or self.interrupt.noted:
                 self.cancel()  # again and again: another job may have been about to start
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from whence.diagnostics import Diagnostic, UsageError
 from whence.engine.spark.installed import check_installed
 from whence.engine.spark.jvm import find_jvm, java_home
+from whence.engine.spark.launch import Launch, NotStarted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +51,37 @@ def session(master: str | None = None, **conf: str) -> SparkSession:
     configuration says, else all cores of this machine. `conf` are Spark's settings. Those of a
     session that is there already stay as they are.
     """
+    asked = _checked(master, conf)
+    active = _active()
+    if active is not None:
+        _check_master(active, asked)
+        return active
+    return _started(_settings(master, conf))
+
+
+def own_session(launch: Launch, master: str | None = None, **conf: str) -> SparkSession:
+    """Return a new Spark session in a JVM that is yet to be launched; there must be no other."""
+    _checked(master, conf)
+    return _started(_settings(master, conf), launch)
+
+
+def can_be_own() -> bool:
+    """Whether this process has no JVM of Spark's yet, and nobody else has started one for it."""
+    return (
+        os.name == "posix"
+        and "PYSPARK_GATEWAY_PORT" not in os.environ
+        and ("pyspark" not in sys.modules or not _jvm_runs())
+    )
+
+
+def is_logged(conf: Mapping[str, str]) -> bool:
+    """Whether the user wants to see what Spark logs."""
+    level = logging.getLogger(__name__).getEffectiveLevel()
+    return level <= logging.INFO or _own_logging(conf)
+
+
+def _checked(master: str | None, conf: Mapping[str, str]) -> str | None:
+    """Return the master that is asked for, once it is known that it can be."""
     check_installed()
     asked = master or conf.get("spark.master")
     if (asked or "").startswith("sc://") or "SPARK_REMOTE" in os.environ:
@@ -68,11 +100,7 @@ def session(master: str | None = None, **conf: str) -> SparkSession:
                 hint="such as `local[4]`, `spark://host:7077`, `yarn` or `k8s://https://host`",
             )
         )
-    active = _active()
-    if active is not None:
-        _check_master(active, asked)
-        return active
-    return _started(_settings(master, conf))
+    return asked
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -139,7 +167,7 @@ def _logging() -> str:
     return " ".join(options)
 
 
-def _started(settings: Mapping[str, str]) -> SparkSession:
+def _started(settings: Mapping[str, str], launch: Launch | None = None) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -149,37 +177,40 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     with _java():
         try:
             builder = SparkSession.builder
-            for key, value in {**_missing(settings), **settings}.items():
+            for key, value in {**_missing(settings, launch), **settings}.items():
                 builder = builder.config(key, value)
             return builder.getOrCreate()
+        except NotStarted as error:
+            raise _refused(settings, *error.lines) from None
         except PySparkException as error:
-            raise _refused(settings, str(error)) from None
+            raise _refused(settings, *str(error).strip().splitlines()[:1]) from None
         except Exception as error:  # py4j's, which has no common base that says more
             told = getattr(error, "java_exception", None)
             if told is None:
                 raise
-            raise _refused(settings, str(told)) from None
+            raise _refused(settings, *str(told).strip().splitlines()[:1]) from None
 
 
-def _missing(settings: Mapping[str, str]) -> dict[str, str]:
+def _missing(settings: Mapping[str, str], launch: Launch | None) -> dict[str, str]:
     """Start the JVM, which reads Spark's configuration, and return our settings that it lacks."""
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
         conf.set(key, value)
-    SparkContext._ensure_initialized(conf=conf)
+    gateway = None if launch is None else launch.gateway(conf.getAll())
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     known = {key for key, _ in SparkConf().getAll()}
     return {key: value for key, value in DEFAULTS.items() if key not in known}
 
 
-def _refused(settings: Mapping[str, str], said: str) -> UsageError:
+def _refused(settings: Mapping[str, str], said: str = "it says nothing", *more: str) -> UsageError:
     master = settings.get("spark.master", "its configured master")
-    lines = said.strip().splitlines()
     return UsageError(
         Diagnostic(
             "W1064",
-            f"Spark does not start on `{master}`: {lines[0] if lines else 'it says nothing'}",
+            f"Spark does not start on `{master}`: {said}",
+            notes=tuple(line[:300] for line in more),
             hint="see what it logs: `whence -v run …`, or a log4j2.properties of your own",
         )
     )
