@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks import sections
-from benchmarks.lineage import log
+from benchmarks.lineage import log, queries
 from benchmarks.report import PACKAGES
 from benchmarks.sections import Section
 
 SECTIONS: Final = {
     "log": Section("benchmarks.lineage.log", log.tell),
+    "queries": Section("benchmarks.lineage.queries", queries.tell),
 }
 
 
