@@ -60,11 +60,15 @@ class Exact:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in a batch of `EDGES`."""
+        self.add_only(batch)
+        if self.graph.edges >= self._forget_at and (self._closed or self.delay is not None):
+            self.forget()
+
+    def add_only(self, batch: pa.RecordBatch) -> None:
+        """Take in a batch and forget nothing."""
         self.graph.add(batch, self.delay)
         self.counts.rows += batch.num_rows
         self._measure()
-        if self.graph.edges >= self._forget_at and (self._closed or self.delay is not None):
-            self.forget()
 
     def close(self, *spaces: str) -> None:
         """Promise that no further event speaks of entities or activities of these spaces."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whence.lineage.events import Kind, make_batch
+from whence.lineage.events import TIME, Kind, make_batch
 from whence.lineage.reduce import kernels as k
 from whence.lineage.reduce.contract import Sorted, contracted
 from whence.lineage.reduce.graph import NEVER, Graph, attempts_of
@@ -112,12 +112,21 @@ def _note_gone(graph: Graph, edges: Sorted, role: Array) -> None:
     graph.flags[sources[role[targets] == k.INNER]] |= k.HAS_SOURCE
 
 
-def pass_on(graph: Graph, delay: int | None, *, over: bool) -> pa.RecordBatch:
+def everything(graph: Graph) -> pa.RecordBatch:
+    """Return the whole graph as `EDGES`, with end markers and their times."""
+    nodes, count = graph.nodes, graph.edges
+    activity = _activity(graph)
+    ended = (graph.flags[:nodes] & k.ENDED) > 0
+    source, target = graph.edge_source[:count], graph.edge_target[:count]
+    return _edges(graph, activity, ended, source, target, every=True)
+
+
+def pass_on(graph: Graph, delay: int | None, *, over: bool, keep: bool = True) -> pa.RecordBatch:
     """Return what is complete of a partition as fewer `EDGES`, and keep the rest.
 
     Executions are never split between partitions, so a complete one is contracted here: into
     derivations, or, where that would be more, it is passed on as it is. With `over` everything
-    is complete.
+    is complete. Without `keep` what is open is passed on, too, as it is.
     """
     nodes = graph.nodes
     activity = _activity(graph)
@@ -135,9 +144,9 @@ def pass_on(graph: Graph, delay: int | None, *, over: bool) -> pa.RecordBatch:
     # One that used or made nothing says of entities that something made or used them.
     role[activity & complete & (edges.incoming > 0) & (edges.outgoing > 0)] = k.INNER
     source, target = contracted(graph, edges, role, np.zeros(nodes, np.bool_))
-    open_ = activity & ~complete & (not over)
+    open_ = activity & ~complete & (keep and not over)
     stays = open_[source] | open_[target]
-    batch = _edges(graph, activity, ended, source[~stays], target[~stays])
+    batch = _edges(graph, activity, ended, source[~stays], target[~stays], every=not keep)
     kept = open_.copy()
     kept[source[stays]] = True
     kept[target[stays]] = True
@@ -146,13 +155,22 @@ def pass_on(graph: Graph, delay: int | None, *, over: bool) -> pa.RecordBatch:
 
 
 def _edges(
-    graph: Graph, activity: Array, ended: Array, source: Array, target: Array
+    graph: Graph,
+    activity: Array,
+    ended: Array,
+    source: Array,
+    target: Array,
+    *,
+    every: bool = False,
 ) -> pa.RecordBatch:
-    """Return edges between entities and activities, with end markers for the latter."""
+    """Return edges between entities and activities, with end markers for the latter.
+
+    With `every`, end markers of activities without edges are there, too.
+    """
     from_activity, to_activity = activity[source], activity[target]
     kind = np.full(len(source), Kind.DERIVED, np.uint8)
     kind[from_activity], kind[to_activity] = Kind.USED, Kind.GENERATED
-    mentioned = np.zeros(len(activity), np.bool_)
+    mentioned = np.full(len(activity), every)
     mentioned[source[from_activity]] = True
     mentioned[target[to_activity]] = True
     marked = np.flatnonzero(mentioned & ended).astype(np.int32)
@@ -170,7 +188,18 @@ def _edges(
         target_space=_coded(graph, target, spaces, without),
         target=pa.array(graph.numbers[target], mask=without),
         attempt=pa.array(attempt.astype(np.int32)),
+        time=_end_times(graph, marked, len(target)),
     )
+
+
+def _end_times(graph: Graph, marked: Array, rows: int) -> pa.Array | None:
+    """Return when activities ended, for the last rows; other rows have no time."""
+    if not graph.timed:
+        return None
+    times = np.zeros(rows, np.int64)
+    times[rows - len(marked) :] = graph.ends[marked]
+    without = np.arange(rows) < rows - len(marked)
+    return pa.array(times, mask=without).cast(TIME)
 
 
 def _coded(

@@ -93,7 +93,7 @@ class ExactLocal:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in edges of the partition."""
-        self.reducer.graph.add(batch, self.reducer.delay)
+        self.reducer.add_only(batch)
 
     def flush(self, *, over: bool) -> pa.RecordBatch:
         """Return what is complete, and keep what is open."""
