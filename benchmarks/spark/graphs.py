@@ -23,6 +23,8 @@ from benchmarks.spark.sessions import (
 )
 
 NODES: Final = 20_000
+DEGREES: Final = (1, 5)
+"""Edges per node."""
 LANDMARKS: Final = (0, 17, 4711)
 
 COMPONENTS: Final = """
@@ -53,11 +55,11 @@ way(x, y, h) <= way(x, y, g) :- g < h.
 """
 
 
-def sparse(nodes: int) -> list[Pair]:
-    """Two ends of edges per node: one large component with long ways, and many small ones."""
+def drawn(nodes: int, degree: int) -> list[Pair]:
+    """Draw so many edges per node; of one, a large component with long ways and many small ones."""
     rng = Random(17)
     found: set[Pair] = set()
-    while len(found) < nodes:
+    while len(found) < nodes * degree:
         x, y = rng.randrange(nodes), rng.randrange(nodes)
         if x != y:
             found.add((x, y))
@@ -75,44 +77,48 @@ def rows_on_spark(spark: Any, text: str, there: Any, output: str) -> set[tuple[i
 def measure(given: Asked) -> dict[str, Any]:
     """Return the best seconds of each system for both problems, and whether all agree."""
     nodes = 400 if given.quick else NODES
-    edges = sparse(nodes)
-    marks = [mark % nodes for mark in LANDMARKS]
-    facts = {"edge": table(edges), "landmark": table([(mark,) for mark in marks])}
     conf = {"spark.jars": given.jars} if given.jars else {}
-    found: dict[str, Any] = {"nodes": nodes, "edges": len(edges), "problems": {}}
     with (
         tempfile.TemporaryDirectory(prefix="whence-graphs-") as folder,
         started(given.threads, **conf) as spark,
     ):
-        there = frames(spark, facts)
-        graphx = GraphX(spark, edges, Path(folder), given.threads)
-        others: dict[str, Any] = {"GraphX": graphx}
-        if given.jars:
-            others["GraphFrames"] = GraphFrames(spark, there["edge"], Path(folder))
-        for problem, text, output in (
-            ("components", COMPONENTS, "component"),
-            ("ways", WAYS, "way"),
-        ):
-            wanted = {n: there[n] for n in (("edge",) if problem == "components" else there)}
-            used = {n: facts[n] for n in wanted}
-            turns = {
-                "embedded": lambda t=text, f=used, o=output: embedded(t, f, (o,), given.threads),
-                "spark": lambda t=text, w=wanted, o=output: on_spark(spark, t, w, (o,)),
-                **{
-                    name: lambda other=other, p=problem: other.run(p, marks)
-                    for name, other in others.items()
-                },
-            }
-            progress(problem)
-            best, _ = best_in_turns(turns, min(3, given.runs))
-            ours = rows_on_spark(spark, text, wanted, output)
-            agree = {name: other.rows(problem, marks) == ours for name, other in others.items()}
-            found["problems"][problem] = {
-                "seconds": best,
-                "tuples": len(ours),
-                "agree": agree,
-            }
-    return found
+        graphs = []
+        for degree in DEGREES:
+            place = Path(folder, str(degree))
+            place.mkdir()
+            graphs.append(_graph(given, spark, place, nodes, degree))
+    return {"nodes": nodes, "graphs": graphs}
+
+
+def _graph(given: Asked, spark: Any, folder: Path, nodes: int, degree: int) -> dict[str, Any]:
+    """Return the figures of one graph."""
+    edges = drawn(nodes, degree)
+    marks = [mark % nodes for mark in LANDMARKS]
+    facts = {"edge": table(edges), "landmark": table([(mark,) for mark in marks])}
+    there = frames(spark, facts)
+    others: dict[str, Any] = {"GraphX": GraphX(spark, edges, folder, given.threads)}
+    if given.jars:
+        others["GraphFrames"] = GraphFrames(spark, there["edge"], folder)
+    problems = {}
+    for problem, text, output in (("components", COMPONENTS, "component"), ("ways", WAYS, "way")):
+        wanted = {n: there[n] for n in (("edge",) if problem == "components" else there)}
+        used = {n: facts[n] for n in wanted}
+        turns: dict[str, Any] = {
+            "embedded": lambda t=text, f=used, o=output: embedded(t, f, (o,), given.threads),
+            "spark": lambda t=text, w=wanted, o=output: on_spark(spark, t, w, (o,)),
+            **{
+                name: lambda other=other, p=problem: other.run(p, marks)
+                for name, other in others.items()
+            },
+        }
+        progress(f"{problem}, {len(edges):,} edges")
+        best, _ = best_in_turns(turns, min(3, given.runs))
+        ours = rows_on_spark(spark, text, wanted, output)
+        agree = {name: other.rows(problem, marks) == ours for name, other in others.items()}
+        problems[problem] = {"seconds": best, "tuples": len(ours), "agree": agree}
+    for frame in there.values():
+        frame.unpersist()
+    return {"edges": len(edges), "problems": problems}
 
 
 if __name__ == "__main__":

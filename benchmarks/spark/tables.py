@@ -230,29 +230,24 @@ def rounds(found: Found) -> Told:
 
 def graphs(found: Found) -> Told:
     """Beside GraphX and GraphFrames."""
-    rows, bars, failures = [], [], []
-    for problem, one in found["problems"].items():
-        seconds = one["seconds"]
-        others = [name for name in seconds if name not in ("embedded", "spark")]
-        rows.append(
-            (
-                problem,
-                f"{one['tuples']:,}",
-                _s(seconds["embedded"]),
-                _s(seconds["spark"]),
-                *(_s(seconds[name]) for name in others),
-            )
-        )
-        bars += [
-            at_least(f"{problem}: faster than {name}", 1.0, seconds[name] / seconds["spark"])
-            for name in others
-        ]
-        failures += [f"{problem}: {n} differs" for n, same in one["agree"].items() if not same]
-    names = [n for n in next(iter(found["problems"].values()))["seconds"] if n not in _OURS]
-    title = f"A graph of {found['nodes']:,} nodes and {found['edges']:,} edges"
-    headers = ("problem", "tuples", "embedded s", "Spark s", *(f"{n} s" for n in names))
-    notes = ("graphs and frames are in memory; the best of several runs",)
-    if "GraphFrames" not in names:
+    rows, bars, failures, others = [], [], [], list[str]()
+    for graph in found["graphs"]:
+        edges = f"{graph['edges']:,}"
+        for problem, one in graph["problems"].items():
+            seconds = one["seconds"]
+            others = [name for name in seconds if name not in _OURS]
+            shown = (_s(seconds[name]) for name in (*_OURS, *others))
+            rows.append((edges, problem, f"{one['tuples']:,}", *shown))
+            what = f"{problem}, {edges} edges"
+            bars += [
+                at_least(f"{what}: faster than {name}", 1.0, seconds[name] / seconds["spark"])
+                for name in others
+            ]
+            failures += [f"{what}: {n} differs" for n, same in one["agree"].items() if not same]
+    title = f"Graphs of {found['nodes']:,} nodes"
+    headers = ("edges", "problem", "tuples", "embedded s", "Spark s", *(f"{n} s" for n in others))
+    notes: tuple[str, ...] = ("graphs and frames are in memory; the best of several runs",)
+    if "GraphFrames" not in others:
         notes += ("GraphFrames is left out: its jar was not there",)
     return Told((Table(title, headers, tuple(rows), notes=notes),), tuple(bars), tuple(failures))
 

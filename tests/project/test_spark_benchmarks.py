@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.spark import tables
 from benchmarks.spark.command import SECTIONS
-from benchmarks.spark.graphs import sparse
+from benchmarks.spark.graphs import drawn
 from benchmarks.spark.streaming import Links, write_batches
 
 ROOT = Path(__file__).parents[2]
@@ -21,11 +21,12 @@ ROOT = Path(__file__).parents[2]
 # ── inputs ──
 
 
-def test_the_sparse_graph_is_the_same_everywhere() -> None:
-    edges = sparse(400)
-    assert len(edges) == len(set(edges)) == 400
+@pytest.mark.parametrize("degree", [1, 5])
+def test_a_drawn_graph_is_the_same_everywhere(degree: int) -> None:
+    edges = drawn(400, degree)
+    assert len(edges) == len(set(edges)) == 400 * degree
     assert all(x != y for x, y in edges)
-    assert edges == sparse(400)
+    assert edges == drawn(400, degree)
 
 
 def test_every_update_of_the_network_is_a_real_one(tmp_path: Path) -> None:
@@ -119,9 +120,9 @@ def test_graphs_are_judged_beside_every_other_system() -> None:
         "tuples": 9,
         "agree": {"GraphX": True, "GraphFrames": False},
     }
-    told = tables.graphs({"nodes": 4, "edges": 5, "problems": {"components": one}})
+    told = tables.graphs({"nodes": 4, "graphs": [{"edges": 5, "problems": {"components": one}}]})
     assert [bar.met for bar in told.bars] == [True, False]
-    assert told.failures == ("components: GraphFrames differs",)
+    assert told.failures == ("components, 5 edges: GraphFrames differs",)
 
 
 def test_growth_tells_what_is_wrong() -> None:

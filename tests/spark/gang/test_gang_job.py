@@ -17,7 +17,7 @@ from whence.engine.spark.engine import SparkEngine
 from whence.engine.spark.gang.endpoint import FAULTS, Access
 from whence.engine.spark.gang.rendezvous import Rendezvous
 from whence.engine.spark.model import Strategy
-from whence.engine.spark.shuffle import summarise
+from whence.engine.spark.shuffle import few_bytes, summarise
 from whence.functor.user import UserFunctors
 from whence.session import compile, parse
 
@@ -139,7 +139,7 @@ def test_rounds_are_seen_while_they_run(spark: Any) -> None:
 def test_what_tasks_tell_at_their_end_is_what_spark_would_say(spark: Any) -> None:
     with gang(spark).evaluate(CLOSURE, edges()) as found:
         (made,), (held,) = found.gangs, found.held
-        told, asked = made.summary(), summarise(held.frame)
+        told, asked = made.summary(), summarise(held.frame, few_bytes(2))
         assert told is not None
         assert told.rows == asked.rows
         assert told.sizes == asked.sizes

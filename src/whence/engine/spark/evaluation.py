@@ -123,6 +123,8 @@ class SparkEvaluation:
         match source:
             case AtDriver(table=table):
                 return self.spark.createDataFrame(outward(table), schema)
+            case InBlobs(table=table) if table is not None:
+                return self.spark.createDataFrame(outward(table), schema)
             case InBlobs():
                 return source.own.mapInArrow(functools.partial(_unpacked, outward), schema)
             case InFrame(frame=frame):

@@ -40,6 +40,7 @@ from whence.engine.spark.shuffle import (
     Reader,
     Summary,
     Tables,
+    few_bytes,
     run_task,
     summarise,
     task_number,
@@ -309,7 +310,7 @@ class Run:
         """
         held = hold(self._spark, blobs)
         self._found.held.append(held)
-        return held.frame, heard() or summarise(held.frame)
+        return held.frame, heard() or summarise(held.frame, few_bytes(self._settings.tasks))
 
     def _held(
         self,

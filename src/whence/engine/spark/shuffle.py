@@ -350,30 +350,33 @@ class Summary:
         return joined([from_ipc(p) for payloads in found for p in payloads or ()], kinds)
 
 
-FEW_BYTES = 64 << 10
-"""Blobs that are not larger come to the driver with the news that a job is done."""
+FEW_BYTES = 4 << 20
+"""Of a copy, blobs that are not larger in all come to the driver with the news that a job is done.
+It can give them to the user then without another job."""
 
 
-def summarise(frame: DataFrame) -> Summary:
+def few_bytes(tasks: int) -> int:
+    """Return how large a blob may be that comes along, where there are so many tasks."""
+    return FEW_BYTES // tasks
+
+
+def summarise(frame: DataFrame, few: int) -> Summary:
     """Compute a (persisted) frame of blobs, and return what is there, or raise what went wrong."""
     from pyspark.sql import functions as F
 
     size = F.length("payload")
-    telling = F.when((F.col("copy") < 0) | (size <= FEW_BYTES), F.col("payload"))
-    return summary_of(
-        frame.select(
-            "task", "copy", "rows", size.alias("bytes"), telling.alias("payload")
-        ).toArrow()
-    )
+    telling = F.when((F.col("copy") < 0) | (size <= few), F.col("payload"))
+    news = frame.select("task", "copy", "rows", size.alias("bytes"), telling.alias("payload"))
+    return summary_of(news.toArrow())
 
 
-def news_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+def news_of(batch: pa.RecordBatch, few: int) -> pa.RecordBatch:
     """Return of blobs what `summarise` would ask for."""
     task, copy, rows, payload = batch.columns
     sizes = pc.binary_length(payload)
-    telling = pc.or_(pc.less(copy, 0), pc.less_equal(sizes, FEW_BYTES))
-    few = pc.if_else(telling, payload, pa.scalar(None, payload.type))
-    columns = {"task": task, "copy": copy, "rows": rows, "bytes": sizes, "payload": few}
+    telling = pc.or_(pc.less(copy, 0), pc.less_equal(sizes, few))
+    told = pc.if_else(telling, payload, pa.scalar(None, payload.type))
+    columns = {"task": task, "copy": copy, "rows": rows, "bytes": sizes, "payload": told}
     return pa.RecordBatch.from_pydict(columns)
 
 

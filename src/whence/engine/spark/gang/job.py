@@ -31,6 +31,7 @@ from whence.engine.spark.shuffle import (
     Reader,
     Summary,
     Tables,
+    few_bytes,
     news_of,
     run_task,
     summary_of,
@@ -62,6 +63,8 @@ class Member:
     patience: Patience
     local: bool
     watched: bool
+    few: int
+    """How many bytes of a blob come to the driver with the news of it."""
 
     def __call__(self, task: int, tables: Tables) -> Outputs:
         """Meet the other tasks, evaluate the group's program with them, and give this share."""
@@ -251,6 +254,7 @@ def run_gang(
         patience,
         local,
         observer is not None,
+        few_bytes(tasks),
     )
     work = functools.partial(_run, member, delivery.reader)
     together = delivery.frame.mapInArrow(work, BLOBS, barrier=True)
@@ -264,7 +268,7 @@ def _run(
 ) -> Iterator[pa.RecordBatch]:
     told = []
     for batch in run_task(member, reader, task_number(), batches):
-        told.append(news_of(batch))
+        told.append(news_of(batch, member.few))
         yield batch
     if told:  # else another task tells why it has stopped
         member.tell(pa.Table.from_batches(told))
