@@ -109,14 +109,18 @@ class Exact:
             self._measure()
             yield batch
 
-    def _roles(self, edges: Sorted) -> tuple[Array, Array, Sorted]:
-        """Return what each node is, which node's name it has, and the edges.
+    def _roles(self, edges: Sorted) -> tuple[Array, Array | None, Sorted]:
+        """Return what each node is, which node's name it has if not its own, and the edges.
 
         An entity that is declared an input or an output although something generated or used it
         is there twice: as what it is in between, and as an end.
         """
         graph, nodes = self.graph, edges.nodes
-        role, entity = ends_of(graph, edges)
+        role = self.arena.empty(nodes, np.uint8)
+        k.find_ends(graph.keys, graph.flags, edges.offsets, edges.incoming, role)
+        if not self.inputs and not self.outputs:
+            return role, None, edges
+        entity = (graph.keys[:nodes] & k.ACTIVITY) == 0
         outgoing = edges.outgoing
         between = entity & (outgoing > 0)
         asked = self._declared(self.inputs, nodes) & (edges.incoming > 0)
@@ -171,18 +175,3 @@ class Exact:
 
     def _warn(self, code: str, message: str, hint: str) -> None:
         self.diagnostics.append(Diagnostic(code, message, hint=hint, severity="warning"))
-
-
-def ends_of(graph: Graph, edges: Sorted) -> tuple[Array, Array]:
-    """Return which nodes are inputs and outputs at the end of a stream, and which are entities."""
-    nodes = edges.nodes
-    entity = (graph.keys[:nodes] & k.ACTIVITY) == 0
-    flags = graph.flags[:nodes]
-    there = (edges.outgoing > 0) | (edges.incoming > 0)
-    sent = (flags & k.SENT) > 0
-    bottom = entity & there & (edges.outgoing == 0) & ((flags & k.HAS_SOURCE) == 0)
-    top = entity & there & (edges.incoming == 0) & ((flags & k.WAS_USED) == 0) & ~sent
-    role = np.zeros(nodes, np.uint8)
-    role[bottom | sent] = k.TERMINAL
-    role[top & ~bottom] = k.ROOT
-    return role, entity

@@ -35,8 +35,7 @@ def forget(graph: Graph, delay: int | None, declared: Collection[str]) -> list[p
     leaving = final[source] & (role[source] != k.TERMINAL)
     ready: list[pa.RecordBatch] = []
     if leaving.any():
-        names = np.arange(len(role), dtype=np.int32)
-        ready.append(links(graph, role, names, source[leaving], target[leaving]))
+        ready.append(links(graph, role, None, source[leaving], target[leaving]))
         source, target = source[~leaving], target[~leaving]
     nodes = len(role)
     graph.flags[:nodes][(role == k.GROUP) & final] |= k.SENT

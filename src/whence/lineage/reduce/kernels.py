@@ -266,6 +266,21 @@ def by_source(
 
 
 @kernel
+def find_ends(keys: Array, flags: Array, offsets: Array, incoming: Array, role: Array) -> None:
+    """Say which nodes are inputs and outputs at the end of a stream; the others are inner."""
+    for node in range(len(incoming)):
+        role[node] = INNER
+        into, out_of = incoming[node] > 0, offsets[node + 1] > offsets[node]
+        if flags[node] & SENT:
+            role[node] = TERMINAL
+        elif keys[node] & ACTIVITY == 0:
+            if into and not out_of and flags[node] & HAS_SOURCE == 0:
+                role[node] = TERMINAL
+            elif out_of and not into and flags[node] & WAS_USED == 0:
+                role[node] = ROOT
+
+
+@kernel
 def dependents_first(
     offsets: Array, targets: Array, waiting: Array, role: Array, live: Array, order: Array
 ) -> int:

@@ -17,17 +17,18 @@ _FEW: Final = 1000
 
 
 def links(
-    graph: Graph, role: Array, names: Array, sources: Array, targets: Array
+    graph: Graph, role: Array, names: Array | None, sources: Array, targets: Array
 ) -> pa.RecordBatch:
     """Return edges between outputs, groups and inputs as a batch of `REDUCED`.
 
-    `names` says which node's name a node has.
+    `names` says which node's name a node has if not its own.
     """
-    from_group = _is_group(graph, role, names, sources)
-    to_group = _is_group(graph, role, names, targets)
+    source = sources if names is None else names[sources]
+    target = targets if names is None else names[targets]
+    from_group = (role[sources] == k.GROUP) | ((graph.flags[source] & k.SENT) > 0)
+    to_group = (role[targets] == k.GROUP) | ((graph.flags[target] & k.SENT) > 0)
     # The four kinds of link count both ends: PAIR, OUT, IN, NEST.
     kind = 2 * from_group.astype(np.uint8) + to_group.astype(np.uint8)
-    source, target = names[sources], names[targets]
     return pa.RecordBatch.from_arrays(
         [
             pa.array(kind),
@@ -38,11 +39,6 @@ def links(
         ],
         schema=REDUCED,
     )
-
-
-def _is_group(graph: Graph, role: Array, names: Array, nodes: Array) -> Array:
-    found: Array = (role[nodes] == k.GROUP) | ((graph.flags[names[nodes]] & k.SENT) > 0)
-    return found
 
 
 def _spaces(graph: Graph, nodes: Array, group: Array) -> pa.DictionaryArray:

@@ -51,10 +51,8 @@ class Numbered:
         """Return pairs of entities as links."""
         ends = np.array(pairs, np.int32).reshape(-1, 2)
         ends = ends[~self.is_activity(ends).any(axis=1)]
-        nodes = self.graph.nodes
-        names = np.arange(nodes, dtype=np.int32)
-        role = np.zeros(nodes, np.uint8)
-        return links(self.graph, role, names, ends[:, 0], ends[:, 1])
+        role = np.zeros(self.graph.nodes, np.uint8)
+        return links(self.graph, role, None, ends[:, 0], ends[:, 1])
 
     def edges(self, pairs: list[Pair]) -> pa.RecordBatch:
         """Return pairs of nodes as edges; an edge between two entities is a derivation."""
