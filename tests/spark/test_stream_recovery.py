@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -61,9 +62,25 @@ def kill(driver: subprocess.Popen[bytes], whole: bool) -> None:
     os.killpg(driver.pid, signal.SIGKILL)
 
 
-def changes(spark: Any, state: Path, name: str) -> set[tuple[Any, ...]]:
-    """Return all changes, each with its batch, none of them twice."""
-    return rows_of(on_spark.changes(spark, state, name))
+def states(spark: Any, state: Path, name: str) -> list[frozenset[tuple[Any, ...]]]:
+    """Return what the changes of each batch have led to, each of which has to fit."""
+    found, there = [frozenset[tuple[Any, ...]]()], set()
+    rows = sorted(rows_of(on_spark.changes(spark, state, name)), key=lambda r: (r[-1], r[0] != "-"))
+    for _, batch in itertools.groupby(rows, key=lambda row: row[-1]):
+        for op, *row, _ in batch:
+            if op == "-":
+                there.remove(tuple(row))
+            else:
+                assert tuple(row) not in there
+                there.add(tuple(row))
+        found.append(frozenset(there))
+    return found
+
+
+def is_way_through(part: list[Any], whole: list[Any]) -> bool:
+    """Say whether a list is another one with some of its elements left out."""
+    left = iter(whole)
+    return all(any(one == other for other in left) for one in part)
 
 
 @pytest.mark.timeout(3600)
@@ -101,5 +118,10 @@ def test_a_driver_killed_at_random_points_changes_nothing(spark: Any, tmp_path: 
         expected = feed.expected(SAME_GENERATION, name)
         assert rows_of(on_spark.view(spark, state, name)) == expected
         assert rows_of(on_spark.view(spark, calm, name)) == expected
-        assert changes(spark, state, name) == changes(spark, calm, name)
+        killed_states, calm_states = states(spark, state, name), states(spark, calm, name)
+        assert killed_states[-1] == calm_states[-1] == expected
+        # A driver that is killed after its source has noted a file, and before Spark has noted the
+        # batch, takes that file together with the next one.
+        assert is_way_through(killed_states, calm_states)
+        assert len(killed_states) > len(calm_states) // 2
     assert sorted(os.listdir(state / "staging")) == []
