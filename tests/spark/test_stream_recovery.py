@@ -64,7 +64,8 @@ def kill(driver: subprocess.Popen[bytes], whole: bool) -> None:
 
 def states(spark: Any, state: Path, name: str) -> list[frozenset[tuple[Any, ...]]]:
     """Return what the changes of each batch have led to, each of which has to fit."""
-    found, there = [frozenset[tuple[Any, ...]]()], set()
+    found: list[frozenset[tuple[Any, ...]]] = [frozenset()]
+    there: set[tuple[Any, ...]] = set()
     rows = sorted(rows_of(on_spark.changes(spark, state, name)), key=lambda r: (r[-1], r[0] != "-"))
     for _, batch in itertools.groupby(rows, key=lambda row: row[-1]):
         for op, *row, _ in batch:
