@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property.agreement import (
@@ -86,7 +88,7 @@ def test_the_embedded_engine_answers_goals(case: Case, data: st.DataObject) -> N
 
 
 @pytest.mark.slow
-@long
+@settings(long, max_examples=int(os.environ.get("WHENCE_EXAMPLES", "120")))
 @given(cases(ALL), st.data())
 def test_the_embedded_engine_answers_many_goals(case: Case, data: st.DataObject) -> None:
     check_goal(case, data)
