@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whence.lineage.reduced import Link
+from whence.lineage.repository.manifest import Run
 from whence.lineage.repository.snapshot import Snapshot
 from whence.lineage.repository.sql import runs_table
 
@@ -28,16 +30,17 @@ RELATIONS: Final = {
 """The relation that has the edges of each kind, after the number of their run."""
 
 
-def facts(snapshot: Snapshot) -> dict[str, pa.Table]:
-    """Return the runs and edges of a snapshot as the relations that `lineage.dl` reads."""
+def facts(snapshot: Snapshot, runs: Sequence[Run] | None = None) -> dict[str, pa.Table]:
+    """Return runs of a snapshot and their edges as the relations that `lineage.dl` reads."""
+    runs = snapshot.runs if runs is None else runs
     parts: dict[Link, list[pa.Table]] = {link: [_edges(None, None)] for link in Link}
-    for run in snapshot.runs:
+    for run in runs:
         table = snapshot.edges(run)
         for link in Link:
             chosen = table.filter(pc.equal(table["kind"], int(link)))
             parts[link].append(_edges(run.number, chosen))
     found = {RELATIONS[link]: pa.concat_tables(tables) for link, tables in parts.items()}
-    found["run"] = runs_table(snapshot).select(["run", "workflow", "job"])
+    found["run"] = runs_table(runs).select(["run", "workflow", "job"])
     return found
 
 

@@ -139,6 +139,16 @@ def missing_extra(library: str, why: str) -> UsageError:
     )
 
 
+def too_large(form: str, most: int) -> LimitError:
+    return LimitError(
+        Diagnostic(
+            "W1160",
+            f"more than {most:,} edges are too many for `{form}`",
+            hint="ask for less, or use `whence lineage export --format jsonl`",
+        )
+    )
+
+
 def _short(given: object) -> str:
     text = " ".join(str(given).split())
     return text if len(text) <= 80 else text[:79] + "…"

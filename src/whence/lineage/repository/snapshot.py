@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from whence.diagnostics import DataError
+from whence.diagnostics import DataError, Diagnostic
 from whence.lineage.reduced import REDUCED
 from whence.lineage.repository import faults
 from whence.lineage.repository.entities import NONE, Entities, entities_of
@@ -20,8 +20,12 @@ from whence.lineage.repository.manifest import Manifest, Run, read_manifest
 log = logging.getLogger(__name__)
 
 
-class Vanished(Exception):
+class Vanished(DataError):
     """A file of this commit is gone, since a later commit has replaced it."""
+
+    def __init__(self, path: Path) -> None:
+        message = f"`{path}` was changed while it was read"
+        super().__init__(Diagnostic("W1161", message, hint="ask again"))
 
 
 class Snapshot:
@@ -99,7 +103,7 @@ class Snapshot:
             return map_index(path, run.checksum)
         except FileNotFoundError:
             if read_manifest(self.path) != self.manifest:
-                raise Vanished from None
+                raise Vanished(self.path) from None
             log.warning("%s is missing and made again from the edges", path)
         except DataError:
             log.warning("%s is damaged and made again from the edges", path)
@@ -112,7 +116,7 @@ class Snapshot:
             return table if schema is None else reduced_table(table)
         except FileNotFoundError:
             if read_manifest(self.path) != self.manifest:
-                raise Vanished from None
+                raise Vanished(self.path) from None
             raise faults.damaged(path, "the file is missing") from None
         except (OSError, pa.ArrowException) as fault:
             raise faults.damaged(path, str(fault).split("\n")[0]) from None

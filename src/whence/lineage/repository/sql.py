@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.dataset
 
 from whence.lineage.repository import faults
 from whence.lineage.repository.locked import TIMEOUT, locked, reason
+from whence.lineage.repository.manifest import Run
 from whence.lineage.repository.snapshot import Snapshot
 from whence.lineage.repository.writing import TOMBSTONES
 
@@ -35,9 +37,8 @@ _NO_EDGES: Final = (
 )
 
 
-def runs_table(snapshot: Snapshot) -> pa.Table:
-    """Return the runs of a snapshot as a table."""
-    runs = snapshot.runs
+def runs_table(runs: Sequence[Run]) -> pa.Table:
+    """Return runs as a table."""
     columns = [
         [run.number for run in runs],
         [run.workflow for run in runs],
@@ -73,7 +74,7 @@ def ask(snapshot: Snapshot, question: str, *, timeout: float = TIMEOUT) -> pa.Ta
 
 
 def _register(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
-    connection.register("runs", runs_table(snapshot))
+    connection.register("runs", runs_table(snapshot.runs))
     gone = snapshot.tombstones()
     connection.register("deleted", TOMBSTONES.empty_table() if gone is None else gone)
     parts = []

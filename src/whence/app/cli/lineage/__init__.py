@@ -9,10 +9,19 @@ import typer
 
 from whence.app.cli.lineage.backward import backward
 from whence.app.cli.lineage.delete import delete
+from whence.app.cli.lineage.export import export
 from whence.app.cli.lineage.forward import forward
+from whence.app.cli.lineage.import_ import import_
 from whence.app.cli.lineage.stats import stats
 
-COMMANDS: Final[tuple[Callable[..., None], ...]] = (backward, forward, delete, stats)
+COMMANDS: Final[tuple[Callable[..., None], ...]] = (
+    backward,
+    forward,
+    import_,
+    export,
+    delete,
+    stats,
+)
 
 group = typer.Typer(
     name="lineage",

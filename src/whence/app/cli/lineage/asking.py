@@ -27,6 +27,10 @@ class AnswerForm(StrEnum):
 
     text = "text"
     json = "json"
+    prov_json = "prov-json"
+    prov_n = "prov-n"
+    dot = "dot"
+    openlineage = "openlineage"
 
 
 Place: TypeAlias = Annotated[
@@ -177,8 +181,19 @@ def show(
         left = len(answer.entities) - len(found)
         if left:
             print(f"on the way: {left:,} more, which `--all` shows", file=sys.stderr)
-    else:
+    elif form is AnswerForm.json:
         print_lines([json.dumps(as_json(answer, found, limit), ensure_ascii=False)])
+    else:
+        from whence.lineage.repository.exported import export_answer
+
+        for piece in export_answer(repository, answer, form.value):
+            print_piece(piece)
+
+
+def print_piece(text: str) -> None:
+    """Print a piece of a document without what stdout cannot say."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), end="")
 
 
 def as_text(found: Entities, limit: int) -> Iterator[str]:
