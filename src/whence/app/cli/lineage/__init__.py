@@ -12,9 +12,11 @@ from whence.app.cli.lineage.delete import delete
 from whence.app.cli.lineage.export import export
 from whence.app.cli.lineage.forward import forward
 from whence.app.cli.lineage.import_ import import_
+from whence.app.cli.lineage.reduce import reduce
 from whence.app.cli.lineage.stats import stats
 
 COMMANDS: Final[tuple[Callable[..., None], ...]] = (
+    reduce,
     backward,
     forward,
     import_,
