@@ -1,10 +1,8 @@
-"""The parts of a stream's views that need no Spark: state, updates, meetings, letters."""
+"""What a stream's views keep, read and are asked for: the parts that need no Spark."""
 
 from __future__ import annotations
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -17,13 +15,10 @@ from spark.streams import ANNOTATED
 from view.partitions import Partitions
 from whence import session
 from whence.diagnostics import DataError, UsageError, WhenceError
-from whence.engine.spark.gang.endpoint import Access
 from whence.facts.schema import arrow_schema
 from whence.rows import tuples_of
 from whence.spark.streaming.changed import shown
 from whence.spark.streaming.incoming import Reader, Soft, lines_of, refuse, work_out
-from whence.spark.streaming.mailbox import Correspondence, Mailbox, PeerLost, PeerStopped
-from whence.spark.streaming.meeting import Holding, Meeting, Mode, Orders, meet
 from whence.spark.streaming.program import Streamed, streamed
 from whence.spark.streaming.state import Committed, Delta, Folder, merged
 from whence.syntax.nodes import Kind
@@ -237,116 +232,6 @@ def test_windows_are_the_same_when_batches_are_read_again() -> None:
 def test_a_fact_without_a_time_cannot_be_in_a_window() -> None:
     with pytest.raises(DataError, match="W1048"):
         batch(Soft({"edge": Window(width=10)}, 0.0, Committed()), "+edge(1, 2).")
-
-
-# ── meetings ──
-
-
-def met(holdings: list[list[Holding]], *, together: bool, batch: int = 5) -> list[Orders]:
-    access = Access(b"secret")
-    service = Meeting("127.0.0.1", access, len(holdings), together=together)
-    token = service.begin(Orders(batch, Committed(batch - 1), b"", False))
-    try:
-        with ThreadPoolExecutor(len(holdings)) as pool:
-            found = [
-                pool.submit(meet, service.location, access, token, slot, slot, held, f"at{slot}")
-                for slot, held in enumerate(holdings)
-            ]
-            return [one.result(20) for one in found]
-    finally:
-        service.shutdown()
-
-
-def test_a_task_is_given_the_partition_that_its_process_holds() -> None:
-    orders = met([[Holding(1, 4, "e")], [Holding(0, 4, "e")]], together=True)
-    assert [(o.role, o.mode) for o in orders] == [(1, Mode.APPLY), (0, Mode.APPLY)]
-    assert orders[0].locations == ("at1", "at0")
-    orders = met([[Holding(0, 4, "e"), Holding(1, 4, "e")], [Holding(0, 4, "e")]], together=True)
-    assert [o.role for o in orders] == [1, 0]
-
-
-def test_tasks_that_speak_all_begin_anew_when_one_holds_nothing() -> None:
-    orders = met([[Holding(1, 4, "e")], []], together=True)
-    assert [o.mode for o in orders] == [Mode.MAKE, Mode.MAKE]
-    orders = met([[Holding(1, 4, "e")], []], together=False)
-    assert [(o.role, o.mode) for o in orders] == [(1, Mode.APPLY), (0, Mode.MAKE)]
-    orders = met([[Holding(1, 4, "e")], [Holding(0, 4, "f")]], together=True)
-    assert {o.mode for o in orders} == {Mode.MAKE}
-
-
-def test_a_batch_that_is_tried_again_is_told_again() -> None:
-    orders = met([[Holding(1, 5, "e")], [Holding(0, 5, "e")]], together=True)
-    assert {o.mode for o in orders} == {Mode.AGAIN}
-    orders = met([[Holding(1, 5, "e")], [Holding(0, 4, "e")]], together=True)
-    assert {o.mode for o in orders} == {Mode.MAKE}
-
-
-def test_who_waits_for_a_former_attempt_is_sent_away() -> None:
-    access = Access(b"secret")
-    service = Meeting("127.0.0.1", access, 2, together=True)
-    token = service.begin(Orders(1, Committed(), b"", False))
-    try:
-        with ThreadPoolExecutor(3) as pool:
-            old = pool.submit(meet, service.location, access, token, 0, 0, (), "a")
-            while 0 not in service._met:
-                threading.Event().wait(0.01)
-            new = [
-                pool.submit(meet, service.location, access, token, 10 + slot, slot, (), "b")
-                for slot in range(2)
-            ]
-            assert {one.result(20).role for one in new} == {0, 1}
-            with pytest.raises(pa.ArrowException):
-                old.result(20)
-        with pytest.raises(pa.ArrowException):
-            meet(service.location, Access(b"other"), token, 20, 0, (), "c")
-    finally:
-        service.shutdown()
-
-
-# ── letters ──
-
-
-def test_letters_of_any_size_arrive_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whence.spark.streaming.mailbox._PART", 1000)
-    access = Access(b"secret")
-    boxes = [Mailbox("127.0.0.1", access) for _ in range(3)]
-    places = [box.location for box in boxes]
-    for box in boxes:
-        box.open("t")
-
-    def run(task: int) -> list[list[int]]:
-        side = Correspondence(boxes[task], access, "t", task, places)
-        try:
-            return [
-                [len(b) for b in side.swap([bytes(999 * round_ + 10 * task + p) for p in range(3)])]
-                for round_ in range(5)
-            ]
-        finally:
-            side.close()
-
-    with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(run, range(3)))
-    for task in range(3):
-        assert found[task] == [[999 * r + 10 * s + task for s in range(3)] for r in range(5)]
-    for box in boxes:
-        box.shutdown()
-
-
-def test_a_peer_that_stops_or_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whence.spark.streaming.mailbox._PATIENCE", 0.1)
-    access = Access(b"secret")
-    boxes = [Mailbox("127.0.0.1", access) for _ in range(2)]
-    places = [box.location for box in boxes]
-    for box in boxes:
-        box.open("t")
-    first, second = (Correspondence(box, access, "t", i, places) for i, box in enumerate(boxes))
-    second.stop()
-    with pytest.raises(PeerStopped):
-        first.swap([b"", b""])
-    boxes[1].shutdown()
-    with pytest.raises(PeerLost):
-        first.swap([b"", b""])
-    boxes[0].shutdown()
 
 
 # ── programs ──
