@@ -149,6 +149,14 @@ def too_large(form: str, most: int) -> LimitError:
     )
 
 
+def reduced_apart(names: Iterable[str]) -> UsageError:
+    told = ", ".join(f"`{name}`" for name in names)
+    hint = "add each as a run of its own, without `--job`"
+    return UsageError(
+        Diagnostic("W1162", f"{told} were reduced apart and are no single run", hint=hint)
+    )
+
+
 def _short(given: object) -> str:
     text = " ".join(str(given).split())
     return text if len(text) <= 80 else text[:79] + "…"

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from whence.diagnostics import Diagnostic
 from whence.lineage.reduced import REDUCED
+from whence.lineage.repository import faults
+from whence.lineage.repository.index import reduced_table
 from whence.lineage.repository.manifest import Run
 from whence.lineage.repository.repository import Repository
 
@@ -31,6 +33,8 @@ class Source:
     attempts: bool = False
     filtered: Mapping[str, int] = field(default_factory=dict)
     skipped: int = 0
+    reduced: pa.Table | None = None
+    """The graph, where it was reduced before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,15 @@ class Imported:
 
 
 def sources(path: Path, *, form: str | None = None, on_bad_row: OnBadRow = "stop") -> list[Source]:
-    """Return the edges of a file, or those of each topic of a log in a folder."""
+    """Return the edges of a file, or those of each topic of a log in a folder.
+
+    A file of `whence lineage reduce` is reduced already.
+    """
+    job = path.name.partition(".")[0] or path.name
+    if path.suffix in (".parquet", ".arrow") and form is None and path.is_file():
+        from whence.lineage.repository.rows import read_rows
+
+        return [Source(path.name, job, (), reduced=reduced_table(read_rows(path)))]
     if path.is_dir() and form is None:
         from whence.lineage.log import open_log
 
@@ -54,7 +66,6 @@ def sources(path: Path, *, form: str | None = None, on_bad_row: OnBadRow = "stop
     from whence.lineage.formats import import_file
 
     found = import_file(path, format=form, on_bad_row=on_bad_row)
-    job = path.name.partition(".")[0] or path.name
     return [Source(path.name, job, [found.edges], False, found.filtered, found.skipped)]
 
 
@@ -72,23 +83,9 @@ def add_sources(
 
     A run of that name is replaced. It was at work from the first time of its edges to the last.
     """
-    from whence.lineage.reduce.exact import Exact
-
-    attempts = any(source.attempts for source in several)
-    reducer = Exact(attempts=attempts, inputs=inputs, outputs=outputs)
-    first: datetime | None = None
-    last: datetime | None = None
-    read = 0
-    for batch in _batches(several):
-        reducer.add(batch)
-        read += batch.num_rows
-        ends: Any = pc.min_max(batch.column("time")).as_py()
-        if ends["min"] is not None:
-            first = ends["min"] if first is None else min(first, ends["min"])
-            last = ends["max"] if last is None else max(last, ends["max"])
-    reduced = pa.Table.from_batches(list(reducer.finish()), REDUCED)
+    graph, read, first, last, warnings = _reduce(several, inputs, outputs)
     added = repository.add(
-        reduced,
+        graph,
         workflow=workflow,
         job=job or several[0].job,
         run=run or ", ".join(source.name for source in several),
@@ -100,7 +97,33 @@ def add_sources(
         for kind, count in source.filtered.items():
             filtered[kind] = filtered.get(kind, 0) + count
     skipped = sum(source.skipped for source in several)
-    return Imported(added, read, filtered, skipped, tuple(reducer.diagnostics))
+    return Imported(added, read, filtered, skipped, warnings)
+
+
+def _reduce(
+    several: Sequence[Source], inputs: Collection[str], outputs: Collection[str]
+) -> tuple[pa.Table, int, datetime | None, datetime | None, tuple[Diagnostic, ...]]:
+    """Return the graph, the edges that were read, their first and last time, and warnings."""
+    reduced = [source.reduced for source in several if source.reduced is not None]
+    if reduced:
+        if len(several) > 1:  # two graphs may have different groups of one name
+            raise faults.reduced_apart([source.name for source in several])
+        return reduced[0], len(reduced[0]), None, None, ()
+    from whence.lineage.reduce.exact import Exact
+
+    attempts = any(source.attempts for source in several)
+    reducer = Exact(attempts=attempts, inputs=inputs, outputs=outputs)
+    times: list[datetime] = []
+    read = 0
+    for batch in _batches(several):
+        reducer.add(batch)
+        read += batch.num_rows
+        ends: Any = pc.min_max(batch.column("time")).as_py()
+        times = [t for t in (*times, ends["min"], ends["max"]) if t is not None]
+        times = [min(times), max(times)] if times else []
+    graph = pa.Table.from_batches(list(reducer.finish()), REDUCED)
+    first, last = times or (None, None)
+    return graph, read, first, last, tuple(reducer.diagnostics)
 
 
 def _batches(several: Sequence[Source]) -> Iterator[pa.RecordBatch]:
