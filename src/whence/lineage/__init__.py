@@ -14,9 +14,10 @@ _HOMES: Final = {
     "Topic": "whence.lineage.log.base",
     "open_log": "whence.lineage.log.opening",
     "Repository": "whence.lineage.repository.repository",
+    "trace": "whence.lineage.capture.tracer",
 }
 
-__all__ = ["EDGES", "Kind", "Log", "Topic", "open_log", "Repository"]
+__all__ = ["EDGES", "Kind", "Log", "Topic", "open_log", "Repository", "trace"]
 
 
 def __getattr__(name: str) -> object:

@@ -115,6 +115,10 @@ class DirectoryLog:
         with DirectoryWriter(self, folder, name, rows) as writer:
             return writer.commit()
 
+    def leave(self, topic: str, partition: int, name: str) -> None:
+        """Remove what a writer handed over and nobody will take over."""
+        self.files.remove(self._folder(topic, partition) / f"{name}{UNFINISHED}")
+
     # ── reading ──
 
     def read(

@@ -1,0 +1,1 @@
+"""Traced DataFrames: Spark's own, with hidden columns that say where rows come from."""
