@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,12 +71,12 @@ class Steps:
         (self.path / "steps").mkdir(parents=True, exist_ok=True)
 
     def committed(self, asked: dict[str, object]) -> Committed:
-        """Return what counts; refuse the state of another reduction."""
+        """Return what counts; refuse the state of another reduction, unless nothing is asked."""
         path = self.path / "committed"
         if not path.exists():
             return Committed(asked=asked)
         told = json.loads(read_snapshot(_FILES, path, None, 0))
-        if told["asked"] != asked:
+        if asked and told["asked"] != asked:
             other = ", ".join(sorted(k for k in asked if told["asked"].get(k) != asked[k]))
             what = f"`{self.path}` is the state of another reduction: it differs in {other}"
             hint = "give the settings it was begun with, or another folder"
@@ -98,7 +99,7 @@ class Steps:
         """Have the local reducer of a partition take a step, after the one `before`."""
         local = settings.exact()
         graph, late = local.graph, 0
-        if before >= 0 and (found := self._get(before, partition)) is not None:
+        if (found := self._latest(before, partition)) is not None:
             told, tables = found
             for batch in _edges(tables["open"]):
                 graph.add(batch, None)
@@ -128,15 +129,25 @@ class Steps:
         header, tables = codec.decode(read_snapshot(_FILES, path, None, step))
         return dict(header), tables
 
+    def _latest(
+        self, step: int, partition: int
+    ) -> tuple[dict[str, Any], dict[str, pa.Table]] | None:
+        """Return the last file of a partition up to a step: it may have had nothing to do since."""
+        names = os.listdir(self.path / "steps")
+        found = [n.split("-") for n in names if n.endswith(f"-{partition:05d}")]
+        steps = [int(number) for number, _ in found if int(number) <= step]
+        return self._get(max(steps), partition) if steps else None
+
     def state(self, committed: Committed, partitions: int) -> Iterator[pa.RecordBatch]:
         """Give all edges of the state: what was passed on, and what is open."""
-        for step in range(committed.step + 1):
-            for partition in range(partitions):
+        for partition in range(partitions):
+            for step in range(committed.step + 1):
                 found = self._get(step, partition)
                 if found is not None:
                     yield from _edges(found[1]["passed"])
-                    if step == committed.step:
-                        yield from _edges(found[1]["open"])
+            last = self._latest(committed.step, partition)
+            if last is not None:
+                yield from _edges(last[1]["open"])
 
     def clean(self, committed: Committed) -> None:
         """Remove what a process that was killed left behind."""
@@ -153,7 +164,10 @@ class Steps:
 def _put(path: Path, number: int, body: bytes) -> None:
     header = FileHeader(SNAPSHOT, _STORE, os.urandom(16), number)
     head = write_record_header(header.seed, FILE_HEADER, STATE, number, number, body)
-    write_whole(_FILES, path, [write_file_header(header), head, body])
+    # Two attempts of a task may write the same file at once, each beside it.
+    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    write_whole(_FILES, beside, [write_file_header(header), head, body])
+    _FILES.rename(beside, path)
     _FILES.sync_folder(path.parent)
 
 
