@@ -132,7 +132,7 @@ def unwritten(path: Path, fault: OSError) -> DataError:
     )
 
 
-def over(path: Path) -> UsageError:
+def over(path: Path | str) -> UsageError:
     return UsageError(
         Diagnostic(
             "W1117",

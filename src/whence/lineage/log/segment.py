@@ -79,7 +79,7 @@ class SegmentBuilder:
         """Write the edges of a batch."""
         for start in range(0, batch.num_rows, ROWS_IN_RECORD):
             part = batch.slice(start, ROWS_IN_RECORD)
-            self._write(_EDGES, self.rows, memoryview(_to_bytes(part)))
+            self._write(_EDGES, self.rows, memoryview(to_bytes(part)))
             self._records += 1
             self.rows += part.num_rows
 
@@ -135,7 +135,7 @@ def read_segment(files: Files, path: Path, offset: int) -> Iterator[tuple[int, p
             body = files.read(handle, head.length, at + RECORD_HEADER)
             if len(body) < head.length or crc32(body, header.seed) != head.checksum:
                 raise Damaged(at, "the record does not fit its checksum")
-            batch = _from_bytes(body, at)
+            batch = from_bytes(body, at)
             before, row, at = found.first + row, row + batch.num_rows, end
             if found.first + row > offset:
                 yield found.first + row, batch.slice(max(0, offset - before))
@@ -166,14 +166,16 @@ def _extent(files: Files, handle: int, path: Path) -> Extent:
     return Extent(path, header.first, rows, size, written)
 
 
-def _to_bytes(batch: pa.RecordBatch) -> Any:
+def to_bytes(batch: pa.RecordBatch) -> Any:
+    """Return edges as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, EDGES, options=_OPTIONS) as stream:
         stream.write_batch(batch)
     return sink.getvalue()
 
 
-def _from_bytes(body: bytes, at: int) -> pa.RecordBatch:
+def from_bytes(body: bytes, at: int) -> pa.RecordBatch:
+    """Return the edges of an Arrow stream, which stands at this place."""
     try:
         with pa.ipc.open_stream(body) as stream:
             batch = stream.read_next_batch()
