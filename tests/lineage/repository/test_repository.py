@@ -140,7 +140,7 @@ def test_damage_is_told(repository: Repository) -> None:
         Repository(repository.path).backward("c/1")
     place = repository.path / "manifest.json"
     text = place.read_text()
-    place.write_text(text.replace('"job": "one"', '"job": "onf"'))
+    place.write_text(text.replace('"job":"one"', '"job":"onf"'))
     with pytest.raises(WhenceError, match="W1142"):
         Repository(repository.path)
     place.write_text(text.replace('"format": 1', '"format": 9'))
@@ -167,6 +167,7 @@ def test_a_folder_of_something_else_is_not_written_to(tmp_path: Path) -> None:
         ONE.set_column(2, "source", pa.array(["x", "y"])),
         ONE.set_column(2, "source", pa.array([1, None])),
         "edges",
+        [1],
     ],
 )
 def test_what_is_no_reduced_graph_is_refused(repository: Repository, table: pa.Table) -> None:
@@ -187,8 +188,11 @@ def test_graphs_may_come_in_any_coding(repository: Repository) -> None:
     )
     repository.add(plain, workflow="w", job="plain")
     assert set(repository.backward("d/1").ends) == {("c", 5)}
-    repository.add(REDUCED.empty_table(), workflow="w", job="nothing")
-    assert repository.runs[-1].edges == 0
+    for nothing in (REDUCED.empty_table(), iter(())):
+        repository.add(nothing, workflow="w", job="nothing")
+        assert repository.runs[-1].edges == 0
+    repository.add(iter(plain.to_batches()), workflow="w", job="batches")
+    assert repository.runs[-1].edges == 1
 
 
 @pytest.mark.parametrize("name", ["", " ", 3])

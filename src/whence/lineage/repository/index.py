@@ -8,7 +8,7 @@ Groups are nodes of spaces of their own, and never leave the run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -269,9 +269,15 @@ def _codes(
     return found
 
 
-def reduced_table(data: pa.Table | pa.RecordBatch | Mapping[str, Any]) -> pa.Table:
+def reduced_table(data: object) -> pa.Table:
     """Return data with the columns of `REDUCED`, in any order and coding, as such a table."""
-    table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+    table = data
+    if isinstance(data, pa.RecordBatch):
+        table = pa.Table.from_batches([data])
+    elif isinstance(data, Iterable) and not isinstance(data, pa.Table | str):
+        batches = list(data)
+        if all(isinstance(each, pa.RecordBatch) for each in batches):
+            table = pa.Table.from_batches(batches, None if batches else REDUCED)
     if not isinstance(table, pa.Table):
         raise faults.no_edges(f"it is of type {type(data).__name__}")
     missing = set(REDUCED.names) - set(table.column_names)

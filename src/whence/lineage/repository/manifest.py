@@ -6,7 +6,7 @@ Files that it names never change, so whoever has read a manifest has a snapshot.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -91,20 +91,36 @@ def read_manifest(path: Path) -> Manifest | None:
 
 def write_manifest(files: Files, path: Path, manifest: Manifest) -> None:
     """Make this the state of the folder; everything that it names is durable already."""
-    body = json.loads(json.dumps(asdict(manifest), default=_told))
-    document = {"format": FORMAT, "checksum": crc32(_canonical(body)), "state": body}
+    body = _canonical(_body(manifest))
+    parts = [f'{{"format": {FORMAT}, "checksum": {crc32(body)}, "state": '.encode(), body, b"}\n"]
     files.sync_folder(path)
-    write_whole(files, path / NAME, [json.dumps(document, indent=1).encode()])
+    write_whole(files, path / NAME, parts)
     files.sync_folder(path)
+
+
+def _body(manifest: Manifest) -> dict[str, Any]:
+    runs = [
+        {
+            **{name: getattr(run, name) for name in Run.__slots__},
+            "started": run.started and run.started.astimezone(UTC).isoformat(),
+            "ended": run.ended.astimezone(UTC).isoformat(),
+            "inputs": _extents(run.inputs),
+            "outputs": _extents(run.outputs),
+        }
+        for run in manifest.runs
+    ]
+    return {**{name: getattr(manifest, name) for name in Manifest.__slots__}, "runs": runs}
+
+
+def _extents(extents: dict[str, Extent]) -> dict[str, dict[str, int]]:
+    return {
+        space: {name: getattr(extent, name) for name in Extent.__slots__}
+        for space, extent in extents.items()
+    }
 
 
 def _canonical(body: Any) -> bytes:
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _told(value: object) -> str:
-    assert isinstance(value, datetime)
-    return value.astimezone(UTC).isoformat()
 
 
 def _read(body: dict[str, Any]) -> Manifest:

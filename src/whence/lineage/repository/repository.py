@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -58,7 +58,7 @@ class Repository:
 
     def add(
         self,
-        reduced: pa.Table | pa.RecordBatch,
+        reduced: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch],
         *,
         workflow: str,
         job: str,

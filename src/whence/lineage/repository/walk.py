@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from whence.lineage.reduced import REDUCED
-from whence.lineage.repository.entities import NONE, Entities, Numbers, sorted_set, without
+from whence.lineage.repository.entities import (
+    NONE,
+    Entities,
+    Numbers,
+    of_arrays,
+    sorted_set,
+    without,
+)
 from whence.lineage.repository.index import Index, Nodes, as_reduced
 from whence.lineage.repository.manifest import Extent, Run
 
@@ -51,14 +58,15 @@ def walk(
 ) -> Answer:
     """Return the answer for these entities in these runs, `steps` runs deep or to the ends."""
     known = _known(runs, open_index, asked)
-    seen, ends, frontier = NONE, NONE, known
+    of_space = _by_space(runs, backward=backward)
+    seen: dict[str, Numbers] = {}
+    ends: list[Entities] = []
+    frontier = known
     through: set[int] = set()
     done = 0
     while len(frontier) and done != steps:
         reached, went_on = [], []
-        for run in runs:
-            if not _may_have(run.outputs if backward else run.inputs, frontier):
-                continue
+        for run in _candidates(of_space, frontier, backward=backward):
             index = open_index(run)
             found, sources = _step(index, index.find(frontier), backward=backward)
             if len(found):
@@ -66,14 +74,14 @@ def walk(
                 reached.append(found)
                 went_on.append(sources)
         if done:
-            ends = ends.join(frontier.minus(NONE.join(*went_on)))
-        frontier = NONE.join(*reached).minus(seen)
-        seen = seen.join(frontier)
+            ends.append(frontier.minus(NONE.join(*went_on)))
+        frontier = _fresh(NONE.join(*reached), seen)
         done += 1
     if steps is not None:
-        ends = ends.join(frontier)
+        ends.append(frontier)
     passed = tuple(run for run in runs if run.number in through)
-    return Answer(backward, known, asked.minus(known), seen, ends, passed, steps)
+    unknown = asked.minus(known)
+    return Answer(backward, known, unknown, of_arrays(seen), NONE.join(*ends), passed, steps)
 
 
 def edges(answer: Answer, open_index: Open) -> Iterable[tuple[Run, pa.Table]]:
@@ -92,6 +100,19 @@ def edges(answer: Answer, open_index: Open) -> Iterable[tuple[Run, pa.Table]]:
         table = as_reduced(index, source, target)
         if len(table):
             yield run, table.cast(REDUCED)
+
+
+def _fresh(reached: Entities, seen: dict[str, Numbers]) -> Entities:
+    """Return what was not seen before, and note that it is now."""
+    fresh = {}
+    for space, numbers in reached.by_space.items():
+        before = seen.get(space)
+        fresh[space] = numbers if before is None else without(numbers, before)
+        if before is None:
+            seen[space] = numbers
+        elif len(fresh[space]):
+            seen[space] = sorted_set(np.concatenate([before, fresh[space]]))
+    return of_arrays(fresh)
 
 
 def _step(index: Index, nodes: Nodes, *, backward: bool) -> tuple[Entities, Entities]:
@@ -130,6 +151,25 @@ def _known(runs: Sequence[Run], open_index: Open, asked: Entities) -> Entities:
             here = index.split(np.sort(index.find(left)))[0]
             known, left = known.join(here), left.minus(here)
     return known
+
+
+def _by_space(runs: Sequence[Run], *, backward: bool) -> dict[str, list[Run]]:
+    """Return which runs lead on from entities of which space."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        for space in run.outputs if backward else run.inputs:
+            found.setdefault(space, []).append(run)
+    return found
+
+
+def _candidates(
+    of_space: dict[str, list[Run]], frontier: Entities, *, backward: bool
+) -> Iterable[Run]:
+    """Give the runs that may lead on from the entities, each once."""
+    chosen = {r.number: r for space in frontier.by_space for r in of_space.get(space, ())}
+    for run in chosen.values():
+        if _may_have(run.outputs if backward else run.inputs, frontier):
+            yield run
 
 
 def _may_have(extents: dict[str, Extent], entities: Entities) -> bool:

@@ -144,7 +144,8 @@ class Writer:
 def writing(path: Path, files: Files, patience: float) -> Iterator[Writer]:
     """Give the writer of a folder, which is made if it is not there; wait for another's end."""
     with store_faults.os_faults(path):
-        open_snapshot(path)
+        if path.exists() and not path.is_dir():
+            raise faults.not_a_repository(path, "it is a file")
         make_folder(files, path)
         _refuse_foreign(files, path)
         lock = _lock(files, path, patience)
