@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks import sections
-from benchmarks.lineage import log, queries
+from benchmarks.lineage import log, partitions, queries, reduce
 from benchmarks.report import PACKAGES
 from benchmarks.sections import Section
 
 SECTIONS: Final = {
     "log": Section("benchmarks.lineage.log", log.tell),
+    "reduce": Section("benchmarks.lineage.reduce", reduce.tell),
+    "partitions": Section("benchmarks.lineage.partitions", partitions.tell),
     "queries": Section("benchmarks.lineage.queries", queries.tell),
 }
 

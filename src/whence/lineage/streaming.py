@@ -176,7 +176,7 @@ class Reducing:
             if timeout is None:
                 self.query.awaitTermination()
                 return True
-            return bool(self.query.awaitTermination(timeout))
+            return bool(self.query.awaitTermination(timeout))  # type: ignore[arg-type]
         except StreamingQueryException:
             if self.keeper.failure is not None:
                 raise self.keeper.failure from None

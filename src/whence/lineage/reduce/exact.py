@@ -26,7 +26,7 @@ from whence.lineage.reduce.spill import Arena
 Array = np.ndarray[Any, Any]
 
 _SHOWN: Final = 8
-_WORTH_FORGETTING: Final = 1 << 18
+FORGET_EVERY: Final = 1 << 18
 
 
 class Exact:
@@ -35,7 +35,8 @@ class Exact:
     `inputs` and `outputs` are spaces whose entities count as such even if something in the
     stream generated or used them. With `attempts`, only executions with an end marker count.
     `watermark` is how many seconds after its end marker an execution may still be spoken of;
-    None means that it may be at any time. `memory` is the most bytes of state in memory.
+    None means that it may be at any time. `memory` is the most bytes of state in memory, and
+    `forget_every` how many edges come before it is looked for something to forget.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Exact:
         watermark: float | None = None,
         memory: int | None = None,
         folder: Path | str | None = None,
+        forget_every: int = FORGET_EVERY,
     ) -> None:
         self.arena = Arena(memory, folder)
         self.delay = None if watermark is None else int(watermark * 1_000_000)
@@ -55,7 +57,7 @@ class Exact:
         self.counts = Counts()
         self.diagnostics: list[Diagnostic] = []
         self._closed = False
-        self._forget_at = _WORTH_FORGETTING
+        self._forget_every = self._forget_at = forget_every
         self._ready: list[pa.RecordBatch] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -80,7 +82,8 @@ class Exact:
     def forget(self) -> None:
         """Let go what is complete: ended executions past the watermark, and closed spaces."""
         self._ready += forget(self.graph, self.delay, self.inputs | self.outputs)
-        self._forget_at = max(_WORTH_FORGETTING, 2 * self.graph.edges)
+        # What stays is looked at again only when there is as much besides.
+        self._forget_at = self.graph.edges + max(self._forget_every, self.graph.edges)
 
     def drain(self) -> list[pa.RecordBatch]:
         """Return the links that are final already and were not returned before."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from whence.diagnostics import Diagnostic, UsageError
-from whence.lineage.reduce.exact import Exact
+from whence.lineage.reduce.exact import FORGET_EVERY, Exact
 from whence.lineage.reduce.forget import pass_on
 from whence.lineage.reduce.grouping import Grouping
 from whence.lineage.reduce.ordered import Ordered
@@ -45,7 +45,7 @@ class Settings:
     memory: int | None = None
     folder: Path | str | None = None
 
-    def exact(self, share: int = 1) -> Exact:
+    def exact(self, share: int = 1, forget_every: int = FORGET_EVERY) -> Exact:
         """Return a new exact reducer with its share of the memory."""
         return Exact(
             attempts=self.attempts,
@@ -54,6 +54,7 @@ class Settings:
             watermark=self.watermark,
             memory=None if self.memory is None else self.memory // share,
             folder=self.folder,
+            forget_every=forget_every,
         )
 
 
@@ -158,8 +159,10 @@ class LocalGlobal:
         self._locals: list[Local] = []
         _check(settings)
         if settings.mode == "exact":
-            self._global: Any = settings.exact(shares)
-            if not alone:
+            if alone:
+                self._global: Any = settings.exact()
+            else:
+                self._global = settings.exact(shares, settings.global_batch)
                 self._locals = [ExactLocal(settings, shares) for _ in range(partitions)]
         else:
             self._global = _PAPER[settings.mode](settings)
