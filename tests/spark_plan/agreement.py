@@ -11,7 +11,7 @@ from property.cases import Case
 from property.test_engine_agrees import text
 from spark_plan.simulator import simulate, simulate_local
 from whence.diagnostics import UsageError
-from whence.engine.spark.groups import cut
+from whence.engine.spark.cut.groups import cut
 from whence.engine.spark.model import Group, SparkPlan, Strategy
 from whence.session import compile
 from whence.syntax.printer import print_rule

@@ -17,7 +17,7 @@ from whence.analysis.kinds import relation_kinds
 from whence.analysis.strata import strata
 from whence.engine.local.engine import LocalEngine
 from whence.engine.naive import State
-from whence.engine.spark.groups import task_plan
+from whence.engine.spark.cut.groups import task_plan
 from whence.engine.spark.model import (
     ALONE,
     EVERYWHERE,

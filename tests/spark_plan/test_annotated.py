@@ -13,7 +13,7 @@ from spark_plan.agreement import shown
 from spark_plan.simulator import simulate
 from whence import session
 from whence.engine.naive import evaluate
-from whence.engine.spark.groups import cut
+from whence.engine.spark.cut.groups import cut
 from whence.semiring.registry import make
 
 

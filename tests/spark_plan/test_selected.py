@@ -10,7 +10,7 @@ from property.agreement import quick
 from property.test_aggregate_selection import CHEAPEST, QUERY, STEPS, Link, expected, links
 from spark_plan.agreement import cut_text
 from spark_plan.simulator import simulate_local
-from whence.engine.spark.groups import cut
+from whence.engine.spark.cut.groups import cut
 from whence.engine.spark.model import Strategy
 from whence.session import compile
 from whence.syntax.souffle import parse

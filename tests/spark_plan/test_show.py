@@ -6,8 +6,8 @@ import json
 
 from spark_plan.agreement import cut_text
 from spark_plan.test_strategies import LEFT, SAME_GENERATION
+from whence.engine.spark.cut.show import show_spark_plan, spark_plan_as_json
 from whence.engine.spark.model import Strategy
-from whence.engine.spark.show import show_spark_plan, spark_plan_as_json
 
 
 def test_a_plan_says_what_is_read_derived_shipped_and_written() -> None:

@@ -10,9 +10,9 @@ from spark_plan.agreement import cut_text, rules_of
 from spark_plan.simulator import simulate
 from whence.diagnostics import UsageError
 from whence.engine.naive import evaluate
-from whence.engine.spark.known import know
+from whence.engine.spark.cut.known import know
+from whence.engine.spark.cut.together import kept_together
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, SparkPlan, Strategy
-from whence.engine.spark.together import kept_together
 from whence.plan.build import build_plan
 from whence.rewrite.resolve_types import resolve_types
 from whence.syntax.souffle import parse

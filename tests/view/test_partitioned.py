@@ -17,8 +17,8 @@ from view.machine import row_of
 from view.partitions import Partitions, net
 from whence import session
 from whence.engine.local.compile import compile_kernels
+from whence.engine.spark.cut.groups import cut
 from whence.engine.spark.frames import columns_of, normal
-from whence.engine.spark.groups import cut
 from whence.engine.spark.model import Strategy
 from whence.facts.stated import apart_from_facts
 from whence.rows import tuples_of

@@ -18,7 +18,7 @@ from spark_plan.agreement import cut_allowed, shown
 from whence.analysis.kinds import relation_kinds
 from whence.engine.local.engine import LocalEngine
 from whence.engine.local.records import ExactRecordText
-from whence.engine.spark.groups import task_plan
+from whence.engine.spark.cut.groups import task_plan
 from whence.engine.spark.model import EVERYWHERE, Group, Strategy
 from whence.engine.spark.shuffle import empty_table, joined
 from whence.engine.spark.stated import stated_tables

@@ -75,12 +75,12 @@ class _Cut:
     """None where one task does it all."""
 
     def text(self) -> str:
-        from whence.engine.spark.show import show_spark_plan
+        from whence.engine.spark.cut.show import show_spark_plan
 
         return _WHOLE if self.plan is None else show_spark_plan(self.plan)
 
     def as_json(self) -> object:
-        from whence.engine.spark.show import spark_plan_as_json
+        from whence.engine.spark.cut.show import spark_plan_as_json
 
         if self.plan is None:
             return [{"strategy": "alone", "why": _WHOLE}]
@@ -91,7 +91,7 @@ _WHOLE = "one task: annotations in this semiring are solved together"
 
 
 def _on_spark(compiled: Compiled, options: spark.SparkOptions) -> _Cut:
-    from whence.engine.spark.groups import cut
+    from whence.engine.spark.cut.groups import cut
     from whence.spark.batch import asked_relations, strategy_named
 
     if compiled.semiring is not None and compiled.semiring.chain is None:

@@ -19,10 +19,10 @@ from whence.engine.spark.annotated import (
     packed_semiring,
     run_annotated,
 )
+from whence.engine.spark.cut.groups import cut
 from whence.engine.spark.decomposed import run_decomposed
 from whence.engine.spark.evaluation import SparkEvaluation, distinct
 from whence.engine.spark.frames import Columns, columns_of
-from whence.engine.spark.groups import cut
 from whence.engine.spark.held import hold
 from whence.engine.spark.jobs import too_late
 from whence.engine.spark.model import (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from whence.diagnostics import WhenceError
+from whence.engine.spark.cut.known import BROADCAST_BYTES
 from whence.engine.spark.frames import Columns, normal, numbered
-from whence.engine.spark.known import BROADCAST_BYTES
 from whence.engine.spark.model import EVERYWHERE, Copy
 from whence.engine.spark.shuffle import (
     BLOB_BYTES,

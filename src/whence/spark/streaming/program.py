@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from whence import session
 from whence.diagnostics import Diagnostic, UsageError, nearest
 from whence.engine.spark import frames
-from whence.engine.spark.groups import cut
+from whence.engine.spark.cut.groups import cut
 from whence.facts.annotations import Shape
 from whence.facts.schema import Column, columns_of, shown_columns
 from whence.facts.stated import apart_from_facts

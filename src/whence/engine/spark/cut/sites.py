@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from whence.engine.spark.cut.reading import Anchor, Statement
 from whence.engine.spark.model import ALONE, EVERYWHERE, By, Placement
-from whence.engine.spark.reading import Anchor, Statement
 from whence.syntax.nodes import Variable
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from whence.engine.spark.exchange import choose_sites
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.exchange import choose_sites
+from whence.engine.spark.cut.known import Known
+from whence.engine.spark.cut.reading import Anchor, Reading, Statement
+from whence.engine.spark.cut.sites import Draft, Shipment, Site, site_at, site_whole
+from whence.engine.spark.cut.together import why_unshipped
 from whence.engine.spark.model import ALONE, EVERYWHERE, SOMEWHERE, By, Placement
-from whence.engine.spark.reading import Anchor, Reading, Statement
-from whence.engine.spark.sites import Draft, Shipment, Site, site_at, site_whole
-from whence.engine.spark.together import why_unshipped
 from whence.plan.nodes import Stratum
 from whence.syntax.nodes import Nil, Variable
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.known import Known
+from whence.engine.spark.cut.reading import has_plain_body, relocate, relocate_subsumption
+from whence.engine.spark.cut.sites import Draft, Site
 from whence.engine.spark.model import (
     ALONE,
     SOMEWHERE,
@@ -16,8 +18,6 @@ from whence.engine.spark.model import (
     Ship,
     Strategy,
 )
-from whence.engine.spark.reading import has_plain_body, relocate, relocate_subsumption
-from whence.engine.spark.sites import Draft, Site
 from whence.plan.nodes import Stratum
 from whence.syntax.nodes import (
     Atom,

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from whence.analysis.kinds import Kinds
-from whence.engine.spark.known import Known
-from whence.engine.spark.reading import Reading, Statement, read_rule
+from whence.engine.spark.cut.known import Known
+from whence.engine.spark.cut.reading import Reading, Statement, read_rule
 from whence.plan.nodes import Stratum
 from whence.rewrite.column_types import Schema, declare, relation_names
 from whence.rewrite.terms import names

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whence.diagnostics import Diagnostic, UsageError
-from whence.engine.spark.known import BROADCAST_BYTES, Known, know
-from whence.engine.spark.located import keep, locate
+from whence.engine.spark.cut.known import BROADCAST_BYTES, Known, know
+from whence.engine.spark.cut.located import keep, locate
+from whence.engine.spark.cut.placement import place
+from whence.engine.spark.cut.sites import Draft
+from whence.engine.spark.cut.splitting import split_joins
+from whence.engine.spark.cut.together import kept_together, why_unshipped
+from whence.engine.spark.cut.why import why_apart, why_exchanged, why_not_apart
 from whence.engine.spark.model import ALONE, Group, SparkPlan, Strategy
-from whence.engine.spark.placement import place
 from whence.engine.spark.rounds.supported import why_not as why_not_by_rounds
-from whence.engine.spark.sites import Draft
-from whence.engine.spark.splitting import split_joins
-from whence.engine.spark.together import kept_together, why_unshipped
-from whence.engine.spark.why import why_apart, why_exchanged, why_not_apart
 from whence.plan.build import build_plan
 from whence.plan.nodes import Plan, Stratum
 from whence.syntax.nodes import Atom, Rule, Subsumption

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.known import Known
 from whence.plan.bodies import Body, read_body
 from whence.plan.monotone import flow, passes_better
 from whence.plan.nodes import Stratum

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.known import Known
+from whence.engine.spark.cut.placement import place
+from whence.engine.spark.cut.sites import Draft
 from whence.engine.spark.model import EVERYWHERE, By, Placement
-from whence.engine.spark.placement import place
-from whence.engine.spark.sites import Draft
 from whence.plan.bodies import known_name
 from whence.plan.nodes import Stratum
 

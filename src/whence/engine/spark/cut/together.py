@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from whence.analysis.kinds import Kinds
-from whence.engine.spark.improving import why_unordered
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.improving import why_unordered
+from whence.engine.spark.cut.known import Known
 from whence.plan.bodies import known_name
 from whence.plan.nodes import Stratum
 from whence.rewrite.terms import term_kind

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from whence.analysis.kinds import relation_kinds
+from whence.engine.spark.cut.reading import Statement, read_rule, read_subsumption
 from whence.engine.spark.model import Placement, Whole
-from whence.engine.spark.reading import Statement, read_rule, read_subsumption
 from whence.plan.nodes import Plan, Stratum
 from whence.syntax.nodes import Kind, Program, RelationDecl, Subsumption, Variable
 

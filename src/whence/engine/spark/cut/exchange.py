@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from whence.engine.spark.known import Known
+from whence.engine.spark.cut.known import Known
+from whence.engine.spark.cut.reading import Anchor, Statement
+from whence.engine.spark.cut.sites import Site, site_at, site_whole
 from whence.engine.spark.model import ALONE, EVERYWHERE, By, Placement
-from whence.engine.spark.reading import Anchor, Statement
-from whence.engine.spark.sites import Site, site_at, site_whole
 from whence.syntax.nodes import Nil, Variable
 
 _PASSES = 4
