@@ -131,7 +131,7 @@ def test_stats_count_what_is_there(place: Path) -> None:
         (["stats", "{place}/nowhere"], 2, "W1141"),
         (["stats", "{place}/manifest.json"], 2, "W1140"),
         (["forward", "{place}", "--table", "tweets", "--data", "{place}/x.csv"], 3, "W1151"),
-        (["forward", "{place}", "--table", "tweets", "--data", "{place}/manifest.json"], 3, "W1151"),
+        (["forward", "{place}", "--table", "tweets", "--data", "{place}/lock"], 3, "W1151"),
         (["forward", "{place}", "--table", "t", "--data", "{data}", "--id", "ids"], 2, "W1152"),
         (["forward", "{place}", "--table", "t", "--data", "{data}", "--id", "author"], 2, "W1152"),
         (["forward", "{place}", "--table", "t", "--data", "{data}", "--where", "id <"], 2, "W1150"),

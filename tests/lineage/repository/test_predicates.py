@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +50,42 @@ def test_row_ids_may_be_names() -> None:
     assert list(matching("tweets", named, "n = 2")) == [("tweets", 5)]
     with pytest.raises(WhenceError, match="W1152"):
         matching("tags", named, "n = 2")
+
+
+def marked(folder: Path, column: str | None) -> Path:
+    folder.mkdir()
+    mark = {"dataset": "t", "workflow": "w", "job": "j", "column": column}
+    (folder / "_whence.json").write_text(json.dumps(mark))
+    for part in (0, 3):
+        rows = pa.table({"n": [part, part + 1], "key": [7, 8]})
+        pq.write_table(rows, folder / f"part-0000{part}-abc.snappy.parquet")
+    return folder
+
+
+def test_rows_that_a_traced_job_wrote_are_known_by_part_and_place(tmp_path: Path) -> None:
+    folder = marked(tmp_path / "out", None)
+    assert list(matching("t", folder, "n = 4")) == [("t", (3 << 33) + 1)]
+    assert list(matching("t", folder, "n = 4", id="key")) == [("t", 8)]
+    (folder / "_whence.json").write_text("{")
+    with pytest.raises(WhenceError, match="W1151"):
+        matching("t", folder, "n = 4")
+
+
+def test_rows_that_a_traced_job_wrote_are_known_by_their_column(tmp_path: Path) -> None:
+    assert list(matching("t", marked(tmp_path / "out", "key"), "n = 4")) == [("t", 8)]
+
+
+def test_a_csv_file_of_a_traced_job_needs_a_column_of_ids(tmp_path: Path) -> None:
+    folder = marked(tmp_path / "out", None)
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+    (folder / "part-00000.csv").write_text("a,b\n")
+    with pytest.raises(WhenceError, match="first line"):
+        matching("t", folder, None)
+
+
+def test_rows_are_known_by_their_place() -> None:
+    assert list(matching("t", ROWS, "author = 'bob'", id="#")) == [("t", 1)]
 
 
 @pytest.mark.parametrize(

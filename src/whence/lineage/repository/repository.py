@@ -128,12 +128,13 @@ class Repository:
         return iter(self._asked(lambda snapshot: list(edges(answer, snapshot.index))))
 
     def find(
-        self, table: str, data: object, where: str | None = None, *, id: str = "id"
+        self, table: str, data: object, where: str | None = None, *, id: str | None = None
     ) -> Entities:
         """Return the rows of a table that satisfy a predicate, as entities to ask for.
 
         `data` is the table: a Parquet, CSV, Arrow or JSON lines file, a folder of them, or a
-        frame; its column `id` has the row ids. The predicate is an expression of DuckDB's.
+        frame. Its column `id` has the row ids; a folder that a traced job wrote needs none, and
+        "#" is the place of a row in its file. The predicate is an expression of DuckDB's.
         """
         from whence.lineage.repository.rows import matching
 

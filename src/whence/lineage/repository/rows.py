@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,14 @@ from whence.lineage.repository import faults
 from whence.lineage.repository.entities import NONE, Entities, of_arrays, sorted_set
 from whence.lineage.repository.locked import TIMEOUT, locked, reason
 
+if TYPE_CHECKING:
+    from whence.lineage.capture.datasets import Mark
+
 ID: Final = "id"
+POSITION: Final = "#"
+"""In place of a column of ids: the place of a row in its file, from 0."""
+
+_PLACED: Final = "__whence_row"
 _DEEPEST: Final = 200
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _FORMATS: Final = {
@@ -32,18 +40,68 @@ _FORMATS: Final = {
 
 
 def matching(
-    space: str, data: object, where: str | None, *, id: str = ID, timeout: float = TIMEOUT
+    space: str,
+    data: object,
+    where: str | None,
+    *,
+    id: str | None = None,
+    timeout: float = TIMEOUT,
 ) -> Entities:
     """Return the entities of `space` whose rows in `data` satisfy `where`.
 
-    The column `id` has their numbers, or their names such as `tweets/17`. The predicate is an
-    expression of DuckDB's over the columns, which sees these rows and nothing else.
+    The column `id` has their numbers, or their names such as `tweets/17`. Rows that a traced job
+    wrote are known without it; of other rows the column is called `id` if nothing is said.
+    `POSITION` is the place of a row in its file. The predicate is an expression of DuckDB's over
+    the columns, which sees these rows and nothing else.
     """
+    table, column = _with_ids(data, id)
+    if column not in table.column_names:
+        raise faults.no_row_ids(column, table.column_names, "there is no such column")
+    chosen = table[column] if where is None else _filtered(table, where, column, timeout)
+    return _numbered(space, chosen, column, table.column_names)
+
+
+def _with_ids(data: object, id: str | None) -> tuple[pa.Table, str]:
+    """Return rows, and which of their columns has their ids."""
+    mark = read_mark(Path(data)) if id is None and isinstance(data, str | Path) else None
+    if mark is not None and mark.column is None:
+        return _by_part(Path(str(data))), _PLACED
     table = read_rows(data)
-    if id not in table.column_names:
-        raise faults.no_row_ids(id, table.column_names, "there is no such column")
-    chosen = table[id] if where is None else _filtered(table, where, id, timeout)
-    return _numbered(space, chosen, id, table.column_names)
+    if id == POSITION:
+        return table.append_column(_PLACED, pa.array(np.arange(len(table)))), _PLACED
+    return table, id or (mark.column if mark is not None else None) or ID
+
+
+def _by_part(path: Path) -> pa.Table:
+    """Return rows that a traced job wrote, numbered as it did: by part file and position."""
+    from whence.lineage.capture.executions import SHIFT
+
+    tables = []
+    for part in _files(path):
+        found = re.match(r"part-(\d+)", part.name)
+        if found is None:
+            raise faults.no_rows(part, "it is no part of what a traced job wrote")
+        if part.suffix in (".csv", ".tsv"):
+            why = "a CSV file does not say whether its first line is a row; name a column of ids"
+            raise faults.no_rows(part, why)
+        table = _read_path(part)
+        numbers = (int(found[1]) << SHIFT) + np.arange(len(table))
+        tables.append(table.append_column(_PLACED, pa.array(numbers)))
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def read_mark(path: Path) -> Mark | None:
+    """Return what a traced job has noted beside the rows it wrote into a folder, if it did."""
+    from whence.lineage.capture.datasets import MARK, Mark
+
+    place = path / MARK
+    if not place.is_file():
+        return None
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        return Mark(found["dataset"], found["workflow"], found["job"], found["column"])
+    except (ValueError, KeyError, TypeError):
+        raise faults.no_rows(place, "it is no mark of a traced job") from None
 
 
 def read_rows(data: object) -> pa.Table:
@@ -59,7 +117,8 @@ def read_rows(data: object) -> pa.Table:
     raise faults.no_rows(type(data).__name__, "give a path, an Arrow table or a frame")
 
 
-def _read_path(path: Path) -> pa.Table:
+def _files(path: Path) -> list[Path]:
+    """Return the files of rows at a path, which are of one kind."""
     if not path.exists():
         raise faults.no_rows(path, "there is no such file")
     inside = sorted(p for p in path.rglob("*") if p.suffix in _FORMATS) if path.is_dir() else [path]
@@ -68,7 +127,12 @@ def _read_path(path: Path) -> pa.Table:
     if len(suffixes) != 1 or not suffixes <= _FORMATS.keys():
         known = ", ".join(_FORMATS)
         raise faults.no_rows(path, f"it is none of {known}, or a folder of one of them")
-    suffix = suffixes.pop()
+    return visible
+
+
+def _read_path(path: Path) -> pa.Table:
+    visible = _files(path)
+    suffix = visible[0].suffix
     form: Any = _FORMATS[suffix]
     if suffix == ".tsv":
         parsing = pyarrow.csv.ParseOptions(delimiter="\t")

@@ -55,7 +55,8 @@ Where: TypeAlias = Annotated[
     typer.Option("--where", metavar="EXPRESSION", help="Only rows for which this SQL is true."),
 ]
 IdColumn: TypeAlias = Annotated[
-    str, typer.Option("--id", metavar="COLUMN", help="The column of the data with row ids.")
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="Its column of row ids; # is a row's place."),
 ]
 Job: TypeAlias = Annotated[
     str | None,
@@ -105,7 +106,7 @@ def asked_for(
     table: str | None,
     data: Path | None,
     where: str | None,
-    id: str,
+    id: str | None,
 ) -> Entities:
     """Return the entities that arguments and options name."""
     from whence.lineage.repository.entities import entities_of
@@ -133,7 +134,7 @@ def ask(
     table: str | None,
     data: Path | None,
     where: str | None,
-    id: str,
+    id: str | None,
     *,
     backward: bool,
     job: str | None,

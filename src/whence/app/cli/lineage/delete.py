@@ -20,7 +20,7 @@ def delete(
     table: asking.Table = None,
     data: asking.Data = None,
     where: asking.Where = None,
-    id: asking.IdColumn = "id",
+    id: asking.IdColumn = None,
     only: Annotated[
         bool, typer.Option("--only", help="These rows alone, not what is derived from them.")
     ] = False,

@@ -14,7 +14,7 @@ def forward(
     table: asking.Table = None,
     data: asking.Data = None,
     where: asking.Where = None,
-    id: asking.IdColumn = "id",
+    id: asking.IdColumn = None,
     job: asking.Job = None,
     workflow: asking.Workflow = None,
     since: asking.Since = None,
