@@ -19,9 +19,14 @@ from whence.lineage.events import Kind, make_batch
 from whence.lineage.log import Log, open_log
 
 
+def rows(writer: int, number: int) -> int:
+    """Return how many edges a writer's segment has."""
+    return 1 + (number * 7919 + writer) % 50
+
+
 def segment(writer: int, number: int) -> pa.RecordBatch:
     """Return the edges of a writer's segment."""
-    size = 1 + (number * 7919 + writer) % 50
+    size = rows(writer, number)
     return make_batch(
         kind=Kind.USED,
         source_space=f"writer/{writer}",
@@ -43,16 +48,16 @@ class Judge:
     def look(self) -> dict[int, int]:
         """Return how many segments each writer has."""
         for after, batch in self.log.read(self.topic, 0, self.offset):
-            rows = batch.num_rows
-            while rows:
-                first = batch.slice(batch.num_rows - rows, 1).to_pylist()[0]
+            left = batch.num_rows
+            while left:
+                first = batch.slice(batch.num_rows - left, 1).to_pylist()[0]
                 writer = int(first["source_space"].removeprefix("writer/"))
                 number = self.segments.get(writer, 0)
                 expected = segment(writer, number)
-                found = batch.slice(batch.num_rows - rows, expected.num_rows)
+                found = batch.slice(batch.num_rows - left, expected.num_rows)
                 assert found.to_pylist() == expected.to_pylist()
                 self.segments[writer] = number + 1
-                rows -= expected.num_rows
+                left -= expected.num_rows
             self.offset = after
         return self.segments
 

@@ -212,6 +212,9 @@ class DirectoryLog:
         firsts = [first for first in self._firsts(folder) if first >= base]
         if not firsts:
             return
+        if self.sync:
+            # A writer may have been killed before it did that, and what is read must not go again.
+            self.files.sync_folder(folder)
         if firsts[0] != base:
             raise faults.missing_segment(folder, base, firsts[0])
         start = max(i for i, first in enumerate(firsts) if first <= max(offset, base))
