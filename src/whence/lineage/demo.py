@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from whence.diagnostics import DataError, Diagnostic
+
+if TYPE_CHECKING:
+    from whence.lineage.repository.repository import Repository
+    from whence.lineage.repository.walk import Answer
 
 WORKFLOW: Final = "tweets"
 CATEGORIES: Final = ("sports", "movies", "politics", "music", "science")
@@ -96,12 +104,94 @@ def count_categories_rdd(spark: Any, counts: str, categories: str, totals: str) 
     total.map(lambda pair: f"{pair[0]},{pair[1]}").saveAsTextFile(totals)
 
 
-def run(spark: Any, folder: Path, log: str | os.PathLike[str], **options: Any) -> tuple[str, str]:
+def run(
+    spark: Any,
+    folder: Path,
+    log: str | os.PathLike[str],
+    *,
+    rdds: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    **options: Any,
+) -> tuple[str, str]:
     """Run both jobs traced, on `tweets` and `categories.csv` of the folder; return their topics."""
     from whence.lineage.capture import trace
 
+    count, add = (count_tags_rdd, count_categories_rdd) if rdds else (count_tags, count_categories)
+    say("job 1 counts hashtags")
     counting = trace(spark, workflow=WORKFLOW, job="hashtags", log=log, **options)
-    count_tags(counting, f"{folder}/tweets", f"{folder}/counts")
+    count(counting, f"{folder}/tweets", f"{folder}/counts")
+    say("job 2 counts categories")
     adding = trace(spark, workflow=WORKFLOW, job="categories", log=log, **options)
-    count_categories(adding, f"{folder}/counts", f"{folder}/categories.csv", f"{folder}/totals")
+    add(adding, f"{folder}/counts", f"{folder}/categories.csv", f"{folder}/totals")
     return str(counting.topic), str(adding.topic)
+
+
+def _is_parquet(folder: Path) -> bool:
+    return any(folder.glob("*.parquet"))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the demonstration shows: how much there was, and an answer in each direction."""
+
+    tweets: int
+    edges: int
+    reduced: int
+    total: str
+    backward: Answer
+    forward: Answer
+
+
+def show(
+    spark: Any,
+    folder: Path,
+    rows: int,
+    *,
+    rdds: bool = False,
+    sample: float = 1.0,
+    say: Callable[[str], None] = lambda line: None,
+) -> Shown:
+    """Generate tweets, run both jobs traced, reduce, store, and ask; all in a new folder."""
+    from whence.lineage.log import open_log
+    from whence.lineage.reduce.resumed import LogReduction
+    from whence.lineage.repository.repository import Repository
+
+    say(f"generating {rows:,} tweets")
+    write_tweets(folder / "tweets", rows)
+    write_categories(folder / "categories.csv", rows)
+    log = open_log(folder / "log")
+    topics = run(spark, folder, folder / "log", rdds=rdds, say=say, sample=sample)
+    repository = Repository(folder / "repository")
+    edges = reduced = 0
+    for job, topic in zip(("hashtags", "categories"), topics, strict=True):
+        say(f"reducing the lineage of {job}")
+        edges += sum(log.end_offsets(topic))
+        graph = list(LogReduction(log, topic).at_once())
+        reduced += sum(batch.num_rows for batch in graph)
+        repository.add(graph, workflow=WORKFLOW, job=job, run=topic)
+    say("asking")
+    name, total = _a_total(spark, folder, repository)
+    backward = repository.backward([name])
+    tweet = next((entity for entity in backward.ends if entity[0] == "tweets"), None)
+    forward = repository.forward([tweet or next(iter(backward.ends))])
+    return Shown(rows, edges, reduced, total, backward, forward)
+
+
+def _a_total(spark: Any, folder: Path, repository: Repository) -> tuple[tuple[str, int], str]:
+    """Return the first row of the totals that has lineage, and what it says."""
+    from whence.lineage.capture import trace
+
+    reader: Any = trace(spark, workflow=WORKFLOW, job="look", log=folder / "look").read
+    path = f"{folder}/totals"
+    rows = reader.parquet(path) if _is_parquet(folder / "totals") else reader.csv(path)
+    hidden = rows._references[0].column
+    for row in rows._frame.orderBy(hidden).collect():
+        entity = ("totals", int(row[hidden]))
+        if len(repository.backward([entity]).ends):
+            return entity, f"{row[0]} with {int(row[1]):,} hashtags"
+    raise _nothing()
+
+
+def _nothing() -> DataError:
+    message = "no tweet that is followed has a hashtag"
+    return DataError(Diagnostic("W1182", message, hint="take more rows, or all of them"))

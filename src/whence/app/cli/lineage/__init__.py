@@ -9,6 +9,7 @@ import typer
 
 from whence.app.cli.lineage.backward import backward
 from whence.app.cli.lineage.delete import delete
+from whence.app.cli.lineage.demo import demo
 from whence.app.cli.lineage.export import export
 from whence.app.cli.lineage.forward import forward
 from whence.app.cli.lineage.import_ import import_
@@ -16,6 +17,7 @@ from whence.app.cli.lineage.reduce import reduce
 from whence.app.cli.lineage.stats import stats
 
 COMMANDS: Final[tuple[Callable[..., None], ...]] = (
+    demo,
     reduce,
     backward,
     forward,
