@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from app.commands import whence
 from lineage.repository.workflows import Quick
 from whence.app.cli.lineage import COMMANDS
+from whence.app.cli.lineage.working import Working
 from whence.lineage.reduced import Link, reduced_of
 from whence.lineage.repository.repository import Repository
 
@@ -149,3 +151,17 @@ def test_some_unknown_names_are_a_warning(place: Path) -> None:
     assert ended.code == 0
     assert ended.out == "tweets: 2 rows\n  tweets/0\n  tweets/2\n"
     assert "warning[W1146]: 1 of 2" in ended.err
+
+
+def test_long_work_is_shown_on_a_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm"), ("COLUMNS", "120")):
+        monkeypatch.setenv(name, value)
+    with Working(enabled=True, patience=0.0) as working:
+        working.say("counting [very] long")
+        time.sleep(0.4)
+    assert "counting [very] long" in capfd.readouterr().err
+    with Working(enabled=True, patience=60.0) as working:
+        working.say("short")
+    assert capfd.readouterr().err == ""

@@ -101,6 +101,13 @@ def test_readers_see_whole_commits_and_survive_deletions(repository: Repository)
     repository.delete("a/2", derived=False)
     late._seen = late._stamp()  # as if the deletion came just after the look at the manifest
     assert set(late.backward("c/1").ends) == {("b", 1), ("b", 2)}
+    for ask in (lambda r: r.stats().deleted, lambda r: r.sql("select * from deleted").num_rows):
+        late = Repository(repository.path)
+        late.snapshot()
+        repository.delete(("x", repository.snapshot().manifest.commit), derived=False)
+        repository.add(ONE, workflow="w", job="one", run="1")  # takes the place of its files
+        late._seen = late._stamp()
+        assert ask(late) == len(repository.deleted())
 
 
 def test_deleted_data_is_in_no_file(tmp_path: Path) -> None:

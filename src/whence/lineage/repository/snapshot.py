@@ -70,6 +70,16 @@ class Snapshot:
         here = {run.file for run in self.runs}
         self._indexes.update((f, index) for f, index in other._indexes.items() if f in here)
 
+    def is_past(self) -> bool:
+        """Whether there is a later commit."""
+        return read_manifest(self.path) != self.manifest
+
+    def lost(self, path: Path) -> DataError:
+        """Return what it means that a file is not there."""
+        if self.is_past():
+            return Vanished(self.path)
+        return faults.damaged(path, "the file is missing")
+
     def select(
         self,
         *,
@@ -102,7 +112,7 @@ class Snapshot:
         try:
             return map_index(path, run.checksum)
         except FileNotFoundError:
-            if read_manifest(self.path) != self.manifest:
+            if self.is_past():
                 raise Vanished(self.path) from None
             log.warning("%s is missing and made again from the edges", path)
         except DataError:
@@ -115,9 +125,7 @@ class Snapshot:
             table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
             return table if schema is None else reduced_table(table)
         except FileNotFoundError:
-            if read_manifest(self.path) != self.manifest:
-                raise Vanished(self.path) from None
-            raise faults.damaged(path, "the file is missing") from None
+            raise self.lost(path) from None
         except (OSError, pa.ArrowException) as fault:
             raise faults.damaged(path, str(fault).split("\n")[0]) from None
 

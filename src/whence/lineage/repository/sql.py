@@ -11,7 +11,7 @@ import pyarrow.dataset
 from whence.lineage.repository import faults
 from whence.lineage.repository.locked import TIMEOUT, locked, reason
 from whence.lineage.repository.manifest import Run
-from whence.lineage.repository.snapshot import Snapshot
+from whence.lineage.repository.snapshot import Snapshot, Vanished
 from whence.lineage.repository.writing import TOMBSTONES
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def ask(snapshot: Snapshot, question: str, *, timeout: float = TIMEOUT) -> pa.Ta
         except duckdb.InterruptException:
             raise
         except (duckdb.Error, RuntimeError) as fault:
+            if snapshot.is_past():  # a file may have gone while DuckDB read it
+                raise Vanished(snapshot.path) from None
             raise faults.no_question(question, reason(fault)) from None
 
 
@@ -81,6 +83,8 @@ def _register(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None
     for run in snapshot.runs:
         name = f"edges_of_run_{run.number}"
         path = snapshot.path / f"{run.file}.parquet"
+        if not path.exists():
+            raise snapshot.lost(path)
         connection.register(name, pyarrow.dataset.dataset(str(path), format="parquet"))
         parts.append(
             f"select {run.number} as run, kind, source_space::varchar as source_space, source, "

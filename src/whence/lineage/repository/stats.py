@@ -38,8 +38,16 @@ def stats(snapshot: Snapshot) -> Stats:
         pairs=sum(pairs(snapshot.index(run)) for run in runs),
         tables=_tables(snapshot),
         deleted=snapshot.manifest.deleted,
-        bytes=sum((snapshot.path / name).stat().st_size for name in snapshot.manifest.files()),
+        bytes=sum(_size(snapshot, name) for name in snapshot.manifest.files()),
     )
+
+
+def _size(snapshot: Snapshot, name: str) -> int:
+    path = snapshot.path / name
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        raise snapshot.lost(path) from None
 
 
 def pairs(index: Index) -> int:

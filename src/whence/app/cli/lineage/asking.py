@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from whence.app.cli.explaining import print_lines
+from whence.app.cli.lineage.working import Working
 from whence.app.cli.terminal import report
 from whence.diagnostics import Diagnostic, UsageError
 
@@ -148,15 +149,13 @@ def ask(
     from whence.lineage.repository.repository import Repository
 
     repository = Repository(path, create=False)
-    entities = asked_for(repository, names, table, data, where, id)
-    question = repository.backward if backward else repository.forward
-    answer = question(
-        entities,
-        job=job,
-        workflow=workflow,
-        since=None if since is None else parse_time(since),
-        until=None if until is None else parse_time(until),
-    )
+    begin, end = (None if text is None else parse_time(text) for text in (since, until))
+    with Working(enabled=False if quiet else None) as working:
+        working.say("choosing rows")
+        entities = asked_for(repository, names, table, data, where, id)
+        working.say("following lineage")
+        question = repository.backward if backward else repository.forward
+        answer = question(entities, job=job, workflow=workflow, since=begin, until=end)
     if len(answer.unknown):
         gone = answer.unknown.meet(repository.deleted())
         strange = answer.unknown.minus(gone)

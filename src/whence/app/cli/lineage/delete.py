@@ -10,6 +10,7 @@ import typer
 
 from whence.app.cli.explaining import print_lines
 from whence.app.cli.lineage import asking
+from whence.app.cli.lineage.working import Working
 from whence.app.cli.options import Form, Format
 from whence.app.cli.outcome import reported
 
@@ -40,12 +41,14 @@ def delete(
         from whence.lineage.repository.repository import Repository
 
         kept = Repository(repository, create=False)
-        asked = asking.asked_for(kept, names, table, data, where, id)
-        if yes:
-            gone = kept.delete(asked, derived=not only, reason=reason)
-        else:
-            derived = NONE if only else kept.forward(asked).entities
-            gone = asked.join(derived).minus(kept.deleted())
+        with Working() as working:
+            working.say("looking for what is derived")
+            asked = asking.asked_for(kept, names, table, data, where, id)
+            if yes:
+                gone = kept.delete(asked, derived=not only, reason=reason)
+            else:
+                derived = NONE if only else kept.forward(asked).entities
+                gone = asked.join(derived).minus(kept.deleted())
         if format is Form.json:
             tables = [
                 {"table": space, "count": len(numbers), "rows": numbers[:limit].tolist()}

@@ -5,17 +5,22 @@ from __future__ import annotations
 import contextlib
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from whence.app.cli import options
 from whence.app.cli.lineage import asking
+from whence.app.cli.lineage.working import Working
 from whence.app.cli.outcome import reported
 from whence.diagnostics import Diagnostic, UsageError
+
+if TYPE_CHECKING:
+    from whence.lineage.repository.manifest import Run
+    from whence.lineage.repository.snapshot import Snapshot
 
 
 class ExportForm(StrEnum):
@@ -60,23 +65,31 @@ def export(
             since=None if since is None else asking.parse_time(since),
             until=None if until is None else asking.parse_time(until),
         )
-        from whence.lineage.repository import exported
-
-        if format is ExportForm.facts:
-            if output is None:
-                message = "facts are several files"
-                raise UsageError(Diagnostic("W1159", message, hint="name a folder with `-o`"))
-            exported.write_facts(snapshot, output, runs)
-        elif format is ExportForm.jsonl:
-            with _whole(output) as file:
-                exported.write_json_lines(snapshot, runs, file)
-        else:
-            with _whole(output) as file:
-                for piece in exported.export_runs(snapshot, runs, format.value):
-                    file.write(piece.encode("utf-8", "replace"))
+        if format is ExportForm.facts and output is None:
+            message = "facts are several files"
+            raise UsageError(Diagnostic("W1159", message, hint="name a folder with `-o`"))
+        enabled = False if quiet or output is None else None
+        with Working(enabled=enabled) as working:
+            working.say(f"writing {len(runs):,} runs")
+            _write(snapshot, runs, format, output)
         if output is not None and not quiet:
             edges = sum(run.edges for run in runs)
             print(f"{len(runs):,} runs with {edges:,} edges written to {output}", file=sys.stderr)
+
+
+def _write(snapshot: Snapshot, runs: Sequence[Run], form: ExportForm, output: Path | None) -> None:
+    from whence.lineage.repository import exported
+
+    if form is ExportForm.facts:
+        assert output is not None
+        exported.write_facts(snapshot, output, runs)
+        return
+    with _whole(output) as file:
+        if form is ExportForm.jsonl:
+            exported.write_json_lines(snapshot, runs, file)
+        else:
+            for piece in exported.export_runs(snapshot, runs, form.value):
+                file.write(piece.encode("utf-8", "replace"))
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from whence.app.cli.explaining import print_lines
 from whence.app.cli.lineage import asking
+from whence.app.cli.lineage.working import Working
 from whence.app.cli.options import Form, Format
 from whence.app.cli.outcome import reported
 
@@ -23,7 +24,9 @@ def stats(repository: asking.Place, format: Format = Form.text) -> None:
     with reported():
         from whence.lineage.repository.repository import Repository
 
-        found = Repository(repository, create=False).stats()
+        with Working() as working:
+            working.say("counting")
+            found = Repository(repository, create=False).stats()
         if format is Form.json:
             print_lines([json.dumps(_as_json(found), indent=2, ensure_ascii=False)])
         else:
