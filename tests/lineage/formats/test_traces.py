@@ -8,11 +8,14 @@ from random import Random
 from typing import Any
 
 import networkx as nx
+import pyarrow as pa
 import pytest
 
 from whence.diagnostics import DataError
 from whence.lineage.events import Edge, Kind, edges_of
 from whence.lineage.formats import import_file
+from whence.lineage.reduce import reduce
+from whence.lineage.reduced import pairs_of
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "prov"
 needs_data = pytest.mark.skipif(
@@ -45,15 +48,15 @@ def graph_of(document: dict[str, Any]) -> nx.DiGraph[Any]:
     return graph
 
 
+def label(space: str, number: int) -> str:
+    return space if number < 0 else f"{space}/{number}"
+
+
 def graph_of_edges(edges: list[Edge]) -> nx.DiGraph[Any]:
     graph: nx.DiGraph[Any] = nx.DiGraph()
     for edge in edges:
         assert edge.target is not None
-        names = (
-            name if number < 0 else f"{name}/{number}"
-            for name, number in (edge.source, edge.target)
-        )
-        graph.add_edge(*names)
+        graph.add_edge(label(*edge.source), label(*edge.target))
     return graph
 
 
@@ -65,6 +68,20 @@ def judge(path: Path) -> None:
     assert nx.utils.graphs_equal(graph_of_edges(edges), graph_of(json.loads(path.read_text())))
     groups = [edge.group for edge in edges]
     assert groups == sorted(groups), "edges of one group stand together"
+    judge_reduction(found.edges, graph_of(json.loads(path.read_text())))
+
+
+def judge_reduction(edges: pa.RecordBatch, graph: nx.DiGraph[Any]) -> None:
+    """Reduced, a trace gives the pairs of files that networkx gives."""
+    files = [node for node in graph if node.startswith("file:")]
+    inputs = {node for node in files if graph.out_degree(node) == 0}
+    outputs = [node for node in files if graph.in_degree(node) == 0]
+    expected = {
+        (output, found) for output in outputs for found in nx.descendants(graph, output) & inputs
+    }
+    pairs = pairs_of(reduce([edges]).table)
+    assert {(label(*output), label(*found)) for output, found in pairs} == expected
+    assert expected
 
 
 @pytest.mark.parametrize("seed", range(5))
