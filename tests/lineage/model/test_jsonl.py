@@ -231,7 +231,7 @@ def test_lines_are_numbered_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> 
 def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     some = [Edge(Kind(n % 5), ("f", n), None if n % 5 == 4 else ("té", n), n) for n in range(300)]
     monkeypatch.setattr(jsonl, "BLOCK", size)
-    monkeypatch.setattr(jsonl, "_WORTH_COMPILING", 100)
+    monkeypatch.setattr(jsonl, "_WORTH_LOADING", 100)
     data = written(some)
     reading = Reading("a")
     for given_data in (data, data.rstrip(b"\n")):
