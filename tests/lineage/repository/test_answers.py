@@ -23,7 +23,7 @@ from whence.lineage.reduced import Name
 from whence.lineage.repository.repository import Repository
 
 asked = st.lists(entities, min_size=1, max_size=3, unique=True)
-EXAMPLES = int(os.environ.get("WHENCE_EXAMPLES", "1000"))
+EXAMPLES = int(os.environ.get("WHENCE_EXAMPLES", "300"))
 
 
 def judge(repository: Repository, jobs: list[Job], names: list[Name]) -> None:

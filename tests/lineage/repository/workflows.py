@@ -87,7 +87,6 @@ def dependencies(jobs: Sequence[Job]) -> nx.DiGraph:
         one = graph([job])
         for node in one:
             if node[0] is None:
-                whole.add_node(node[1])
                 stack, seen = [node], set()
                 while stack:
                     for after in one.successors(stack.pop()):

@@ -65,9 +65,7 @@ class Writer:
         """Add a run as it is described, in place of the run of that name if there is one."""
         manifest = self.snapshot.manifest
         gone = self.snapshot.deleted()
-        index = build_index(table)
-        if len(gone):
-            index = remove(index, gone)
+        index = remove(build_index(table), gone)
         number = 1 + max((run.number for run in manifest.runs), default=0)
         run = replace(described, number=number, run=described.run or str(number))
         run = self._write(run, index)
@@ -158,22 +156,37 @@ def writing(path: Path, files: Files, patience: float) -> Iterator[Writer]:
 
 
 def remove(index: Index, gone: Entities) -> Index:
-    """Return the index without these entities, and without groups that lead nowhere then."""
+    """Return the index without these entities, and without groups that lead nowhere."""
     size = len(index.numbers)
-    dead = np.zeros(size, np.bool_)
-    dead[index.find(gone)] = True
+    dead = _marked(index.find(gone), size)
     group = np.zeros(size, np.bool_)
     for space in index.spaces:
         group[space.start : space.end] = space.group
     source = np.repeat(np.arange(size), np.diff(index.by_source))
     target = index.targets.astype(np.int64)
-    while True:
-        stays = ~(dead[source] | dead[target])
-        source, target = source[stays], target[stays]
-        idle = group & ~dead & ~(_marked(source, size) & _marked(target, size))
-        if not idle.any():
-            return build_index(as_reduced(index, source, target))
-        dead |= idle
+    stays = ~(dead[source] | dead[target])
+    dead = group & ~_useful(group, source[stays], target[stays])
+    stays &= ~(dead[source] | dead[target])
+    if stays.all():
+        return index
+    return build_index(as_reduced(index, source[stays], target[stays]))
+
+
+def _useful(
+    group: npt.NDArray[np.bool_],
+    source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Return which groups some output depends on and depend on some input themselves."""
+    size = len(group)
+    leaves, enters = group[source], group[target]
+    outer, inner = source[leaves & enters], target[leaves & enters]
+    has_input = _marked(source[leaves & ~enters], size)
+    has_output = _marked(target[~leaves & enters], size)
+    for has, here, there in ((has_input, outer, inner), (has_output, inner, outer)):
+        while len(more := here[has[there] & ~has[here]]):
+            has[more] = True
+    return has_input & has_output
 
 
 def _marked(nodes: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.bool_]:
