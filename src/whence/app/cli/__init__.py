@@ -46,6 +46,10 @@ COMMANDS: Final[tuple[Callable[..., None], ...]] = (
 class _Group(TyperGroup):
     """The commands, when an interrupt while the command line is read ends as any other does."""
 
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        with reported():
+            return super().make_context(*args, **more)
+
     def invoke(self, ctx: Any) -> Any:
         with reported():
             return super().invoke(ctx)
