@@ -200,12 +200,15 @@ def _quickly(block: bytes, lines: int, reading: Reading) -> pa.RecordBatch:
     from whence.engine.local.kernels import prov_lines
 
     compile_kernels()
+    if not block.endswith(b"\n"):
+        block += b"\n"
     room = 1 << (4 * lines + 1).bit_length()
     rows = np.empty((lines, 11), np.int64)
     spaces = np.empty((2 * lines, 2), np.int64)
     odd = np.empty((lines, 3), np.int64)
     found, coded, odds, _ = prov_lines.scan_lines(
         np.frombuffer(block, np.uint8),
+        prov_lines.byte_classes(),
         *_packed(RELATIONS),
         *_packed(_KEYS),
         np.array(_ENDS, np.int64),

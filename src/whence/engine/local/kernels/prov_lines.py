@@ -19,10 +19,31 @@ TOKENS = 64
 NO_TARGET = -1
 """The code of the space of a target that is not there."""
 
+# Classes of bytes. From `SPACE` on a byte may stand within a string of the usual form.
+QUOTE = 0
+ODD = 1
+BREAK = 2
+TAB = 3
+SPACE = 4
+SIGN = 5
+DIGIT = 6
+OTHER = 7
+
 _STRING = 1
 _NUMBER = 2
 _FNV = np.uint64(1099511628211)
 _FNV_START = np.uint64(14695981039346656037)
+
+
+def byte_classes() -> Text:
+    """Return the class of each byte."""
+    classes = np.full(256, ODD, np.uint8)
+    classes[32:127] = OTHER
+    for signs, kind in ((b'"', QUOTE), (b"\\", ODD), (b"\n", BREAK), (b"\t\r", TAB)):
+        classes[list(signs)] = kind
+    for signs, kind in ((b" ", SPACE), (b"{}:,", SIGN), (b"-0123456789", DIGIT)):
+        classes[list(signs)] = kind
+    return classes
 
 
 @inline
@@ -32,41 +53,45 @@ def byte(data: Text, at: int) -> int:
 
 
 @inline
-def tokenize(data: Text, at: int, tokens: Rows) -> tuple[int, int]:
-    """Split a line; return the number of tokens, negative where the line is odd, and its end."""
+def tokenize(data: Text, at: int, classes: Text, tokens: Rows) -> tuple[int, int]:
+    """Split a line; return the number of tokens, negative where the line is odd, and its end.
+
+    The data end with a line break, which ends every loop here.
+    """
     count = 0
-    size = data.shape[0]
-    while at < size and data[at] != 10:
-        c = byte(data, at)
-        if c == 32 or c == 9 or c == 13:
+    while True:
+        kind = classes[data[at]]
+        if TAB <= kind <= SPACE:
             at += 1
             continue
-        if count == TOKENS:
+        if kind == BREAK:
+            break
+        if kind == ODD or count == TOKENS:
             count = -1
             break
-        if c == 34:
+        if kind == QUOTE:
             start = at + 1
             at = start
-            while at < size and data[at] != 34:
-                c = byte(data, at)
-                if c < 32 or c == 92 or c > 126:
-                    break
+            while classes[data[at]] >= SPACE:
                 at += 1
-            if at >= size or data[at] != 34:
+            if data[at] != 34:
                 count = -1
                 break
             tokens[count, 0] = _STRING
             tokens[count, 1] = start
             tokens[count, 2] = at
             at += 1
-        elif c == 45 or 48 <= c <= 57:
+        elif kind == SIGN:
+            tokens[count, 0] = byte(data, at)
+            at += 1
+        elif kind == DIGIT:
             sign = 1
-            if c == 45:
+            if data[at] == 45:
                 sign = -1
                 at += 1
             start = at
             value = 0
-            while at < size and 48 <= data[at] <= 57 and at - start < 19:
+            while 48 <= data[at] <= 57 and at - start < 19:
                 value = value * 10 + byte(data, at) - 48
                 at += 1
             digits = at - start
@@ -76,14 +101,11 @@ def tokenize(data: Text, at: int, tokens: Rows) -> tuple[int, int]:
             tokens[count, 0] = _NUMBER
             tokens[count, 1] = sign * value
             tokens[count, 2] = 0
-        elif c == 123 or c == 125 or c == 58 or c == 44:
-            tokens[count, 0] = c
-            at += 1
         else:
             count = -1
             break
         count += 1
-    while at < size and data[at] != 10:
+    while data[at] != 10:
         at += 1
     return count, at
 
@@ -221,6 +243,7 @@ def intern(data: Text, start: int, end: int, table: Ints, spaces: Rows, count: i
 @kernel
 def scan_lines(
     data: Text,
+    classes: Text,
     relations: Text,
     relation_ends: Ints,
     keys: Text,
@@ -236,6 +259,7 @@ def scan_lines(
 ) -> tuple[int, int, int, int]:
     """Read whole lines; return how many edges, spaces, odd lines and lines there are.
 
+    The last line has its break, too. `classes` are those of `byte_classes`.
     A row is kind, source code and number, target code and number, group, attempt, worker, time,
     whether there is a time, line. `ends` has for each relation the keys of source and target.
     The last four keys are time, group, attempt and worker. An odd line is its number and place.
@@ -250,7 +274,7 @@ def scan_lines(
     at = 0
     while at < size:
         begin = at
-        count, at = tokenize(data, at, tokens)
+        count, at = tokenize(data, at, classes, tokens)
         end = at
         at += 1
         line += 1
