@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 from lineage.reduce import reducers
 from lineage.reduce.streams import timed
 from lineage.reduce.test_exact import layered
-from whence.diagnostics import UsageError
+from whence.diagnostics import UsageError, WhenceError
 from whence.lineage.events import batch_of, edges_of
 from whence.lineage.log import Topic, open_log
 from whence.lineage.partitioning import split
@@ -135,3 +136,28 @@ def test_a_folder_of_another_reduction_is_refused(tmp_path: Path) -> None:
     other = LogReduction(log, "job", Settings(watermark=3))
     with pytest.raises(UsageError, match=r"W1129.*differs in watermark"):
         list(other.in_steps(tmp_path / "state"))
+
+
+def test_two_reducers_never_share_a_folder(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "log")
+    log.create(Topic("job", 1))
+    log.append("job", 0, layered(3, 1, 3)[0])
+    first = LogReduction(log, "job").in_steps(tmp_path / "state")
+    next(first)
+    with pytest.raises(WhenceError, match="W0662"):
+        list(LogReduction(log, "job").in_steps(tmp_path / "state"))
+    list(first)
+    list(LogReduction(log, "job").in_steps(tmp_path / "state"))
+
+
+def test_a_log_is_over_when_nothing_has_come_for_the_flush_time(tmp_path: Path) -> None:
+    batch, _ = layered(3, 2, 20)
+    log = open_log(tmp_path / "log")
+    log.create(Topic("job", 1))
+    log.append("job", 0, batch.slice(0, 100))
+    later = threading.Timer(0.2, lambda: log.append("job", 0, batch.slice(100)))
+    later.start()
+    waiting = LogReduction(log, "job", Settings(flush_time=3.0))
+    table = pa.Table.from_batches(waiting.at_once(), REDUCED)
+    later.join()
+    assert pairs_of(table) == pairs_of(reduce([batch]).table)

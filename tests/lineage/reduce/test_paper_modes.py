@@ -158,6 +158,8 @@ def test_local_reducers_pass_on_fewer_edges_than_they_get(mode: str) -> None:
         ({"mode": "window", "outputs": ("x",)}, "W1127"),
         ({"mode": "grouping", "memory": 10}, "W1127"),
         ({"local_batch": 0}, "W1128"),
+        ({"watermark": -1.0}, "W1128"),
+        ({"watermark": float("nan")}, "W1128"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked: dict[str, object], code: str) -> None:

@@ -238,6 +238,9 @@ def _check(settings: Settings) -> None:
     if min(sizes) < 1 or (settings.memory is not None and settings.memory < 1):
         told = "batches, windows and memory must be at least 1"
         raise UsageError(Diagnostic("W1128", told))
+    if not 0 <= (settings.watermark or 0) < 1e9 or not 0 <= (settings.flush_time or 0) < 1e9:
+        told = "a watermark and a flush time are seconds, and not less than none"
+        raise UsageError(Diagnostic("W1128", told))
 
 
 def _markers(batch: pa.RecordBatch) -> int:

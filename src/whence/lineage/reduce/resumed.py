@@ -18,6 +18,8 @@ from whence.diagnostics import Diagnostic, UsageError
 from whence.lineage.log.base import Log
 from whence.lineage.reduce.durable import Committed, Steps
 from whence.lineage.reduce.local_global import Flow, LocalGlobal, Settings
+from whence.store.files import Files
+from whence.store.lock import Lock
 
 STEP: Final = 1 << 20
 """Edges of a partition in one step."""
@@ -85,6 +87,15 @@ class LogReduction:
             told = f"the mode `{self.settings.mode}` keeps no state in a folder"
             raise UsageError(Diagnostic("W1127", told, hint="use the mode `exact`"))
         steps = Steps(folder)
+        lock = Lock(Files(), steps.path)
+        try:
+            yield from self._in_steps(steps, step, progress)
+        finally:
+            lock.release()
+
+    def _in_steps(
+        self, steps: Steps, step: int, progress: Progress | None
+    ) -> Iterator[pa.RecordBatch]:
         committed = steps.committed(self._asked())
         steps.clean(committed)
         while True:
