@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import networkx as nx
@@ -234,3 +235,19 @@ def test_topics_of_a_log_are_jobs(tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     assert ended.out == "w/count: 5 edges reduced to 1\n"
     assert set(Repository(tmp_path / "r").backward("b/0").ends) == {("a", 0)}
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("xml", "xml"), ("rdf", "trig"), ("provn", "provn")])
+def test_every_form_of_prov_says_the_same(tmp_path: Path, form: str, suffix: str) -> None:
+    from prov.model import ProvDocument
+
+    file = tmp_path / f"made.{suffix}"
+    document = ProvDocument.deserialize(content=json.dumps(DOCUMENT), format="json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rdflib about itself
+        file.write_text(document.serialize(format=form))
+    ended = whence("lineage", "import", tmp_path / "r", file)
+    assert ended.code == 0, ended.err
+    assert ended.out == "imported/made: 3 edges reduced to 1\n"
+    ended = whence("lineage", "forward", tmp_path / "r", "ex:tweets/1")
+    assert ended.out == "ex:report: 1 row\n  ex:report\n"
