@@ -251,3 +251,18 @@ def test_every_form_of_prov_says_the_same(tmp_path: Path, form: str, suffix: str
     assert ended.out == "imported/made: 3 edges reduced to 1\n"
     ended = whence("lineage", "forward", tmp_path / "r", "ex:tweets/1")
     assert ended.out == "ex:report: 1 row\n  ex:report\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--job", "x")])
+def test_a_folder_without_a_log_is_refused(tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "empty").mkdir()
+    ended = whence("lineage", "import", tmp_path / "r", tmp_path / "empty", *more)
+    assert (ended.code, ended.out) == (3, "")
+    assert "W1163" in ended.err
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    for name in ("no.parquet", "no.json", "no.jsonl"):
+        ended = whence("lineage", "import", tmp_path / "r", tmp_path / name)
+        assert ended.code in (2, 3)
+        assert "error[W1" in ended.err

@@ -157,6 +157,11 @@ def reduced_apart(names: Iterable[str]) -> UsageError:
     )
 
 
+def no_topics(path: Path) -> DataError:
+    hint = "give a file, or the folder that a traced job has its log in"
+    return DataError(Diagnostic("W1163", f"`{path}` is a folder without a log", hint=hint))
+
+
 def _short(given: object) -> str:
     text = " ".join(str(given).split())
     return text if len(text) <= 80 else text[:79] + "…"

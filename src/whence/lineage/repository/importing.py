@@ -62,7 +62,10 @@ def sources(path: Path, *, form: str | None = None, on_bad_row: OnBadRow = "stop
         from whence.lineage.log import open_log
 
         log = open_log(path)
-        return [_topic(log, name) for name in log.topics()]
+        topics = log.topics()
+        if not topics:
+            raise faults.no_topics(path)
+        return [_topic(log, name) for name in topics]
     from whence.lineage.formats import import_file
 
     found = import_file(path, format=form, on_bad_row=on_bad_row)
