@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks import sections
-from benchmarks.lineage import log, partitions, queries, reduce
+from benchmarks.lineage import capture, log, partitions, queries, reduce
 from benchmarks.report import PACKAGES
 from benchmarks.sections import Section
 
 SECTIONS: Final = {
+    "capture": Section("benchmarks.lineage.capture", capture.tell),
     "log": Section("benchmarks.lineage.log", log.tell),
     "reduce": Section("benchmarks.lineage.reduce", reduce.tell),
     "partitions": Section("benchmarks.lineage.partitions", partitions.tell),

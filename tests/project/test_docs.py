@@ -22,7 +22,7 @@ from typer.main import get_command
 from whence.app.cli import app
 
 ROOT = Path(__file__).parents[2]
-ON_SPARK = ("docs/howto/spark.md", "docs/howto/stream.md")
+ON_SPARK = ("docs/howto/spark.md", "docs/howto/stream.md", "docs/tutorial/lineage.md")
 """Pages whose commands start sessions of Spark; their Python runs in a process of its own."""
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w*)(?:[ ]title=(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

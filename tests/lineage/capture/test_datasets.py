@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.lineage.capture.captured import edges, inputs_of, rows_of
+from lineage.capture.captured import edges, inputs_of, rows_of
 from whence.diagnostics import WhenceError
 from whence.lineage.capture.tracer import Tracer, trace
 

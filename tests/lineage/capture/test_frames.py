@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tests.lineage.capture.captured import Name, Rows, expected, rows_of
+from lineage.capture.captured import Name, Rows, expected, rows_of
 from whence.lineage.capture.tracer import Tracer
 
 pytestmark = pytest.mark.spark

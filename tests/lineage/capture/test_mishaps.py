@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.lineage.capture.captured import Name, inputs_of
+from lineage.capture.captured import Name, inputs_of
 from whence.lineage.capture.staging import Staged, _once
 from whence.lineage.events import Edge, Kind, edges_of
 from whence.lineage.log import open_log

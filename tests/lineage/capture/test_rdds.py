@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lineage.capture.captured import Name, expected, rows_of
+from lineage.capture.captured import Name, expected, rows_of
 from whence.lineage.capture.tracer import Tracer
 
 pytestmark = pytest.mark.spark
@@ -174,7 +174,7 @@ def test_totals_come_from_all_elements(tracing: Callable[..., Tracer]) -> None:
 
 
 def _spaces(tracer: Tracer) -> set[str]:
-    from tests.lineage.capture.captured import edges
+    from lineage.capture.captured import edges
 
     return {edge.source[0] for edge in edges(tracer)}
 
