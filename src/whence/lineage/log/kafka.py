@@ -7,6 +7,7 @@ What a writer commits is one message or one transaction, and readers see committ
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,18 +20,13 @@ from whence.diagnostics import DataError, Diagnostic, UsageError
 from whence.lineage.log import faults
 from whence.lineage.log.base import Topic, agreed, check_name, check_partition, checked
 from whence.lineage.log.checking import check_batch
-from whence.lineage.log.segment import from_bytes, to_bytes
-from whence.store.faults import Damaged
+from whence.lineage.log.kafka_messages import edges_in, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NOTES: Final = "__whence_topics"
 """The topic that says what is known about the others."""
-LARGEST: Final = 900_000
-"""Bytes of a message; brokers take 1 MB unless they are told otherwise."""
-_ROWS: Final = 1 << 14
-_STREAM: Final = b"\xff\xff\xff\xff"  # how an Arrow stream begins, and no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,10 @@ class KafkaLog:
     seconds: float = 30.0
     """How long to wait for an answer."""
     _known: dict[str, Topic] = field(default_factory=dict, repr=False, compare=False)
+    _producers: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KafkaLog, (self.servers, dict(self.settings), self.seconds)
 
     # ── topics ──
 
@@ -94,7 +94,7 @@ class KafkaLog:
 
     def _note(self, topic: Topic) -> None:
         note = json.dumps({"attempts": topic.attempts, "about": dict(topic.about)})
-        self._send(self._producer(), NOTES, 0, [note.encode()], key=topic.name.encode())
+        self._send(self._usual_producer(), NOTES, 0, [note.encode()], key=topic.name.encode())
 
     def _notes(self) -> dict[str, dict[str, Any]]:
         found = self._messages(NOTES, 0, *self._offsets(NOTES, 0))
@@ -135,6 +135,7 @@ class KafkaLog:
         if refused:
             raise KafkaException(refused[0])
         if left:
+            producer.purge()  # it must not arrive after it was told lost
             raise KafkaException(KafkaError(KafkaError._MSG_TIMED_OUT))
         return max(offsets) + 1
 
@@ -156,7 +157,7 @@ class KafkaLog:
                 message = next(found, None)
             if message is None:
                 return
-            yield message.offset() + 1, _edges(message)
+            yield message.offset() + 1, edges_in(message)
 
     def begin_offsets(self, topic: str) -> list[int]:
         """Return for each partition the offset of the first message that is kept."""
@@ -247,6 +248,13 @@ class KafkaLog:
         limit = {"message.timeout.ms": int(self.seconds * 1000)}
         return Producer({**limit, **self._client(), "enable.idempotence": True, **more})
 
+    def _usual_producer(self) -> Any:
+        """Return the producer of single messages; a process that was forked has its own."""
+        process = os.getpid()
+        if process not in self._producers:
+            self._producers[process] = self._producer()
+        return self._producers[process]
+
     @contextmanager
     def _consumer(self) -> Iterator[Any]:
         from confluent_kafka import Consumer
@@ -300,9 +308,7 @@ class KafkaWriter:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take edges; nobody sees them yet."""
         self._check()
-        batch = check_batch(batch)
-        for start in range(0, batch.num_rows, _ROWS):
-            self._values.extend(_values(batch.slice(start, _ROWS)))
+        self._values.extend(values_of(check_batch(batch)))
 
     def commit(self) -> int:
         """Make all edges visible together; return the offset after them."""
@@ -313,7 +319,8 @@ class KafkaWriter:
             if not values:
                 return log._offsets(self._topic, self._partition)[1]
             if len(values) == 1:
-                return log._send(log._producer(), self._topic, self._partition, values, None)
+                producer = log._usual_producer()
+                return log._send(producer, self._topic, self._partition, values, None)
             return self._transaction(values)
 
     def _transaction(self, values: list[bytes]) -> int:
@@ -350,30 +357,3 @@ class KafkaWriter:
         if kind is None and not self._over:
             self.commit()
         self.abort()
-
-
-def _values(batch: pa.RecordBatch) -> Iterator[bytes]:
-    """Give the batch as messages that brokers take."""
-    value = bytes(to_bytes(batch))
-    if len(value) <= LARGEST or batch.num_rows == 1:
-        yield value
-        return
-    half = batch.num_rows // 2
-    yield from _values(batch.slice(0, half))
-    yield from _values(batch.slice(half))
-
-
-def _edges(message: Any) -> pa.RecordBatch:
-    value = message.value()
-    name = f"{message.topic()}[{message.partition()}] at offset {message.offset()}"
-    if value[:4] == _STREAM:
-        try:
-            return check_batch(from_bytes(value, 0))
-        except Damaged as damage:
-            raise DataError(Diagnostic("W1104", f"message `{name}`: {damage.why}")) from None
-    from whence.lineage.jsonl import Reading, read_block
-
-    reading = Reading(name)
-    batch = read_block(value, reading)
-    reading.stop()
-    return batch
