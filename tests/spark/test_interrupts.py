@@ -48,12 +48,15 @@ def interrupted(folder: Path, ready: Callable[[int], None], *signals: int) -> tu
     return run.returncode, out, err
 
 
-def has_started(text: str, *, after: float = 0.0) -> Callable[[int], None]:
-    """Wait until a process runs with this in its command, and some seconds more."""
+def has_started(*texts: str, after: float = 0.0) -> Callable[[int], None]:
+    """Wait until a process runs with one of these in its command, and some seconds more."""
+
+    def there(session: int) -> bool:
+        commands = [command_line(pid) for pid in members(session)]
+        return any(text in command for text in texts for command in commands)
 
     def ready(session: int) -> None:
-        there = wait_for(lambda: any(text in command_line(p) for p in members(session)), 300, 0.25)
-        assert there, text
+        assert wait_for(lambda: there(session), 300, 0.1), texts
         time.sleep(after)
 
     return ready
@@ -62,7 +65,7 @@ def has_started(text: str, *, after: float = 0.0) -> Callable[[int], None]:
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(has_started("spark-submit"), id="the JVM is being launched"),
+        pytest.param(has_started("spark-submit", "apache.spark"), id="the JVM is being launched"),
         pytest.param(has_started("SparkSubmit", after=1.5), id="the session is being made"),
     ],
 )
