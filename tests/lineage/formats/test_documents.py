@@ -40,7 +40,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example in all four forms, as `prov` writes it."""
+    """The example in all forms, as `prov` writes it."""
     from prov.model import ProvDocument
 
     folder = tmp_path_factory.mktemp("prov")
@@ -51,10 +51,13 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for form, name in forms.items():
             options = {"rdf_format": "trig"} if form == "rdf" else {}
             (folder / name).write_text(document.serialize(format=form, **options))
+        flat = document.flattened()  # these have no place for bundles
+        for form, name in (("turtle", "a.ttl"), ("xml", "a.rdf")):
+            (folder / name).write_text(flat.serialize(format="rdf", rdf_format=form))
     return folder
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.provn", "a.xml", "a.trig"])
+@pytest.mark.parametrize("name", ["a.json", "a.provn", "a.xml", "a.trig", "a.ttl"])
 def test_every_form_gives_the_same_edges(documents: Path, name: str) -> None:
     found = import_file(documents / name)
     assert set(edges_of(found.edges)) == EXPECTED
@@ -63,6 +66,14 @@ def test_every_form_gives_the_same_edges(documents: Path, name: str) -> None:
     assert found.filtered["wasEndedBy"] == 1
     assert found.filtered["entity"] >= 3
     assert found.prefixes == EX
+
+
+def test_a_form_that_has_no_prefixes_gives_whole_uris(documents: Path) -> None:
+    def full(node: tuple[str, int] | None) -> tuple[str, int] | None:
+        return node and (node[0].replace("ex:", EX["ex"]), node[1])
+
+    found = {(e.kind, e.source, e.target) for e in edges_of(import_file(documents / "a.rdf").edges)}
+    assert found == {(e.kind, full(e.source), full(e.target)) for e in EXPECTED}
 
 
 def written(path: Path, document: object) -> Path:
@@ -116,6 +127,7 @@ def test_our_own_names_are_ours_again(tmp_path: Path) -> None:
             "document type",
         ),
         ("a.trig", "@prefix <", "no prov-rdf"),
+        ("a.rdf", '<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "b">]><d>&a;</d>', "document type"),
     ],
 )
 def test_malformed_documents_are_refused_with_a_reason(

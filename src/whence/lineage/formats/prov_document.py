@@ -1,12 +1,13 @@
 """Documents of W3C PROV as edges, read by the package `prov`.
 
-A name keeps the prefix that the document gives it. A name without one, and one whose prefix means
-something else elsewhere in the document or here, is its whole URI.
+A name keeps the prefix that the document gives it. A name without one, or with one that a library
+made up, and one whose prefix means something else in the document or here, is its whole URI.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,8 @@ FORMS: Final[Mapping[str, str]] = {
 }
 """Our names of the forms of PROV, and those of the package."""
 
+# What rdflib calls a namespace for which a document has no prefix; others would call it otherwise.
+_INVENTED: Final = re.compile(r"ns\d+")
 _INT64: Final = 2**63
 _INT32: Final = 2**31
 
@@ -48,15 +51,15 @@ def parse(data: bytes, form: str) -> ProvDocument:
         from prov.model import ProvDocument
     except ImportError:
         raise _missing("prov") from None
-    if form == "prov-xml":
-        _check_xml(data)
+    if form == "prov-xml" or data.lstrip()[:1] == b"<":
+        _check_xml(data, form)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what is odd but can be read
             text = data.decode("utf-8-sig")
             options: dict[str, Any] = {"format": FORMS[form]}
             if form == "prov-rdf":
-                options["rdf_format"] = "xml" if text.lstrip().startswith("<?xml") else "trig"
+                options["rdf_format"] = "xml" if _is_xml(text) else "trig"
             source = io.BytesIO(text.encode())
             found: ProvDocument | None = ProvDocument.deserialize(source, **options)
     except ImportError as fault:
@@ -71,6 +74,10 @@ def parse(data: bytes, form: str) -> ProvDocument:
     if found is None:
         raise NotProv(f"no {form}: there is no document")
     return found
+
+
+def _is_xml(text: str) -> bool:
+    return text.lstrip().startswith(("<?xml", "<rdf:RDF"))
 
 
 def check_json(data: bytes, found: int) -> None:
@@ -94,10 +101,10 @@ def _declared(document: object) -> set[str]:
     return {PREFIX, *document.get("prefix", {})}.union(*(_declared(b) for b in bundles))
 
 
-def _check_xml(data: bytes) -> None:
-    # Entities of a document type can read files and grow without bounds; PROV-XML needs none.
+def _check_xml(data: bytes, form: str) -> None:
+    # Entities of a document type can read files and grow without bounds; PROV needs none.
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise NotProv("no prov-xml: a document type is not read")
+        raise NotProv(f"no {form}: a document type is not read")
 
 
 def _missing(package: str) -> UsageError:
@@ -151,6 +158,8 @@ def _edge(name: str, record: ProvRecord, prefixes: dict[str, str]) -> Edge | Non
 
 def _node(name: QualifiedName, prefixes: dict[str, str]) -> tuple[str, int]:
     prefix, uri = name.namespace.prefix, name.namespace.uri
+    if _INVENTED.fullmatch(prefix):
+        prefix = ""
     known = NAMESPACE if prefix == PREFIX else prefixes.setdefault(prefix, uri) if prefix else None
     return parse_name(f"{prefix}:{name.localpart}" if known == uri else f"{uri}{name.localpart}")
 
