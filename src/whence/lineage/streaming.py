@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
 _PARTITION: Final = "partition-"
 _REDUCER: Final = "whence_reducer"
+_MESSAGE: Final = {"topic", "partition", "offset", "value"}
+"""Columns of a message of Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,10 @@ def reduce_stream(
 ) -> Reducing:
     """Reduce a stream of edges, batch by batch, with a state that survives a killed driver.
 
-    `edges` is a streaming frame with the columns of `EDGES`, or what `segments` gives.
+    `edges` is a streaming frame with the columns of `EDGES`, what `segments` gives, or what
+    Spark's source `kafka` gives for the topic of a log.
     `checkpoint` is a folder that driver and executors see. `partitions` is how many local
-    reducers there are: for segments, the partitions of their topic.
+    reducers there are: for segments and messages, the partitions of their topic.
     """
     from whence.engine.spark.ship import equip
 
@@ -75,7 +78,7 @@ def reduce_stream(
         hint = "read them with `spark.readStream`, or by `whence.lineage.streaming.segments`"
         raise UsageError(Diagnostic("W1133", "the edges are not a stream", hint=hint))
     columns = set(edges.columns)
-    if columns != {"path"} and not columns >= set(EDGES.names):
+    if columns != {"path"} and not columns >= _MESSAGE and not columns >= set(EDGES.names):
         missing = ", ".join(f"`{name}`" for name in EDGES.names if name not in columns)
         told = f"the frame is no stream of edges: it lacks {missing}"
         raise UsageError(Diagnostic("W1134", told, hint="its columns are those of `EDGES`"))
@@ -118,6 +121,8 @@ class Keeper:
         try:
             if frame.columns == ["path"]:
                 told = self._segments(frame, job)
+            elif _MESSAGE.issubset(frame.columns):
+                told = self._messages(frame, job)
             else:
                 told = self._rows(frame, job)
         except WhenceError as error:
@@ -140,12 +145,18 @@ class Keeper:
             path = unquote(urlparse(row.path).path)
             partition = int(Path(path).parent.name.removeprefix(_PARTITION))
             if partition >= self.partitions:
-                told = f"the topic has more than {self.partitions} partitions: `{path}`"
-                raise UsageError(Diagnostic("W1135", told, hint="give their number"))
+                raise _more(self.partitions, path)
             paths[partition].append(path)
         shares = [(p, sorted(of)) for p, of in enumerate(paths) if of]
         slots = self.spark.sparkContext.parallelize(shares, max(1, len(shares)))
         return _told(slots.mapPartitions(lambda share: _read_segments(job, share)).collect())
+
+    def _messages(self, frame: DataFrame, job: Job) -> list[Told]:
+        """Have messages go to the task of their partition's reducer."""
+        split = frame.select(*sorted(_MESSAGE)).repartition(self.partitions, "partition")
+        most = self.partitions
+        made = split.mapInArrow(lambda rows: _take_messages(job, most, rows), "told BINARY")
+        return _told([bytes(row.told) for row in made.collect()])
 
     def _rows(self, frame: DataFrame, job: Job) -> list[Told]:
         """Have rows go to the task of their execution's reducer."""
@@ -237,6 +248,53 @@ def _take_rows(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     told = [_stepped(job, reducer, batches) for reducer, batches in shares.items()]
     if told:
         yield pa.RecordBatch.from_arrays([pa.array(told, pa.binary())], ["told"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A row of Spark's source `kafka`, as the log's own reader takes it."""
+
+    row: Mapping[str, Any]
+
+    def topic(self) -> str:
+        return str(self.row["topic"])
+
+    def partition(self) -> int:
+        return int(self.row["partition"])
+
+    def offset(self) -> int:
+        return int(self.row["offset"])
+
+    def value(self) -> bytes:
+        return bytes(self.row["value"])
+
+
+def _take_messages(
+    job: Job, partitions: int, rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Take the step of each partition that messages came for."""
+    from whence.lineage.log.kafka_messages import edges_in
+
+    shares: dict[int, list[_Message]] = {}
+    for batch in rows:
+        for row in batch.to_pylist():  # a message is thousands of edges
+            message = _Message(row)
+            shares.setdefault(message.partition(), []).append(message)
+
+    def edges(messages: list[_Message]) -> Iterator[pa.RecordBatch]:
+        for message in sorted(messages, key=_Message.offset):
+            if message.partition() >= partitions:
+                raise _more(partitions, f"{message.topic()}[{message.partition()}]")
+            yield edges_in(message)
+
+    told = [_stepped(job, partition, edges(mine)) for partition, mine in shares.items()]
+    if told:
+        yield pa.RecordBatch.from_arrays([pa.array(told, pa.binary())], ["told"])
+
+
+def _more(partitions: int, place: str) -> UsageError:
+    told = f"the topic has more than {partitions} partitions: `{place}`"
+    return UsageError(Diagnostic("W1135", told, hint="give their number"))
 
 
 def _stepped(job: Job, partition: int, batches: Iterable[pa.RecordBatch]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from lineage.reduce.streams import timed
 from lineage.reduce.test_exact import layered
 from whence.diagnostics import UsageError
 from whence.lineage.events import batch_of, edges_of
+from whence.lineage.jsonl import write_lines
 from whence.lineage.log import Topic, open_log
+from whence.lineage.log.segment import to_bytes
 from whence.lineage.partitioning import split
 from whence.lineage.reduce import reduce
 from whence.lineage.reduced import pairs_of
@@ -81,6 +84,32 @@ def test_rows_of_any_stream_are_reduced(spark: Any, tmp_path: Path) -> None:
     schema = spark.read.parquet(str(tmp_path / "edges")).schema
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     stream = reader.parquet(str(tmp_path / "edges"))
+    query = reduce_stream(stream, checkpoint=tmp_path / "state", partitions=2, trigger=NOW)
+    assert query.awaitTermination(300)
+    assert pairs_of(query.reduced()) == pairs_of(reduce([batch]).table)
+
+
+def test_messages_of_kafka_are_reduced(spark: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    batch, _ = layered(8, 3, 40)
+    (tmp_path / "messages").mkdir()
+    for number, begin in enumerate(range(0, batch.num_rows, 100)):
+        parts = dict(split(batch.slice(begin, 100), "random", 2))
+        lines = io.BytesIO()
+        write_lines([parts[1]], lines)  # what others write
+        table = pa.table(
+            {
+                "topic": ["job", "job"],
+                "partition": pa.array([0, 1], pa.int32()),
+                "offset": [number, number],
+                "value": pa.array([to_bytes(parts[0]).to_pybytes(), lines.getvalue()], pa.binary()),
+            }
+        )
+        pq.write_table(table, tmp_path / "messages" / f"{number}.parquet")
+    schema = spark.read.parquet(str(tmp_path / "messages")).schema
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 5)
+    stream = reader.parquet(str(tmp_path / "messages"))
     query = reduce_stream(stream, checkpoint=tmp_path / "state", partitions=2, trigger=NOW)
     assert query.awaitTermination(300)
     assert pairs_of(query.reduced()) == pairs_of(reduce([batch]).table)
