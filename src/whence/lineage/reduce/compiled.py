@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pkgutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -48,9 +49,8 @@ def compile_kernels() -> None:
         from whence.engine.local.locator import keeping_code_in
 
         helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
-        scope = _inlined[0].__globals__
-        helpers = {function.__name__: helper(function) for function in _inlined}
-        scope.update(helpers)
+        for function in _inlined:  # kernels look helpers up in their module
+            function.__globals__[function.__name__] = helper(function)
         compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
         with keeping_code_in(cache_folder(_digest())):
             for made in _kernels:
@@ -58,6 +58,9 @@ def compile_kernels() -> None:
 
 
 def _digest() -> str:
-    loader = cast(Any, __spec__).loader  # the package may be in an archive
-    source = loader.get_data(str(Path(__file__).with_name("kernels.py")))
-    return f"lineage-{hashlib.sha256(source).hexdigest()[:16]}"
+    source = hashlib.sha256()
+    folder, loader = Path(__file__).with_name("kernels"), cast(Any, __spec__).loader
+    for module in sorted(m.name for m in pkgutil.iter_modules([str(folder)])):
+        # The package may be in an archive.
+        source.update(loader.get_data(str(folder / f"{module}.py")))
+    return f"lineage-{source.hexdigest()[:16]}"
