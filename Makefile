@@ -7,7 +7,7 @@ PATHWAY ?= .pathway
 FAST := not slow and not cluster and not spark and not network and not kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cluster check lint types fast bench bench-views bench-provenance bench-spark wheel clean
+.PHONY: help run test test-cluster check lint types fast bench bench-views bench-provenance bench-spark bench-lineage wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -59,6 +59,9 @@ bench-provenance: $(STAMP) ## measure annotations and explanations, shortest way
 
 bench-spark: $(STAMP) ## measure the engine on Spark beside the embedded one, GraphX and loops by hand
 	$(BIN)/python -m benchmarks spark
+
+bench-lineage: $(STAMP) ## measure capture, log, reduction and questions of lineage
+	$(BIN)/python -m benchmarks lineage
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build
