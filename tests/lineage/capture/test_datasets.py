@@ -114,6 +114,17 @@ def test_switched_off_everything_is_sparks_own(spark: Any, tmp_path: Path) -> No
     assert not (tmp_path / "log").exists()
 
 
+def test_an_element_of_several_lines_is_told_as_such(
+    tracing: Callable[..., Tracer], tmp_path: Path
+) -> None:
+    tracer = tracing()
+    with pytest.raises(WhenceError) as error:
+        tracer.parallelize(["a", "b\nc"], 1, name="in").saveAsTextFile(str(tmp_path / "out"))
+    (told,) = error.value.diagnostics
+    assert told.code == "W1179"
+    assert told.message.endswith(r"'b\nc'")
+
+
 def test_an_action_that_fails_tells_nothing(tracing: Callable[..., Tracer]) -> None:
     tracer = tracing()
 

@@ -86,3 +86,13 @@ def bad_key(name: str, why: str) -> UsageError:
     return UsageError(
         Diagnostic("W1178", f"column `{name}` cannot number rows: {why}", hint="an integer column")
     )
+
+
+def several_lines(text: str) -> DataError:
+    return DataError(
+        Diagnostic(
+            "W1179",
+            f"an element of several lines could not be found again in a text file: {text}",
+            hint="write it on one line, as `json.dumps` does",
+        )
+    )

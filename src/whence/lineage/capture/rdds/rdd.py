@@ -6,9 +6,10 @@ that bring elements together.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whence.lineage.capture import faults
 from whence.lineage.capture.datasets import Mark, output_name, write_mark
@@ -254,7 +255,8 @@ class TracedRDD(Keyed):
             rdd.saveAsTextFile(path, *codec)
             write_mark(tracer.spark, path, Mark(name, tracer.workflow, tracer.job))
 
-        tracer.act((*self._operators, operator), write)
+        with _several_lines_told():
+            tracer.act((*self._operators, operator), write)
 
     def __getattr__(self, name: str) -> Any:
         from pyspark import RDD
@@ -298,13 +300,31 @@ class TracedRDD(Keyed):
         return self.cache() if own else self
 
 
+_SEVERAL: Final = "whence: several lines: "
+
+
 def _one_line(value: Any) -> Any:
     text = value if isinstance(value, str) else str(value)
     return text if "\n" not in text and "\r" not in text else _refuse(text)
 
 
 def _refuse(text: str) -> Any:
-    raise ValueError(f"an element of several lines cannot be found again: {text[:60]!r}")
+    raise ValueError(f"{_SEVERAL}{text[:60]!r}{_SEVERAL}")
+
+
+@contextlib.contextmanager
+def _several_lines_told() -> Iterator[None]:
+    """Tell of an element of several lines what a task has found, without the ways it went."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        _, found, rest = str(error).partition(_SEVERAL)
+        if not found:
+            raise
+        raise faults.several_lines(rest.partition(_SEVERAL)[0]) from None
 
 
 def _here() -> Place:
