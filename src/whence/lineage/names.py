@@ -22,6 +22,10 @@ NAMESPACE: Final = "urn:whence:"
 WHOLE: Final = -1
 """The number of a name that has none."""
 
+INNER: Final = "~"
+"""What the spaces of entities begin with that exist only within a job, such as groups of rows: they
+are neither inputs nor outputs of it, whatever uses or makes them."""
+
 SPACES: Final = pa.dictionary(pa.int32(), pa.utf8())
 
 _MOST: Final = np.iinfo(np.int64).max

@@ -11,6 +11,8 @@ import pytest
 from lineage.capture.captured import edges, inputs_of, rows_of
 from whence.diagnostics import WhenceError
 from whence.lineage.capture.tracer import Tracer, trace
+from whence.lineage.reduce import reduce
+from whence.lineage.reduced import pairs_of
 
 pytestmark = pytest.mark.spark
 
@@ -112,6 +114,19 @@ def test_switched_off_everything_is_sparks_own(spark: Any, tmp_path: Path) -> No
     assert isinstance(off.read, type(spark.read))
     assert type(off.range(2)) is DataFrame or isinstance(off.range(2), DataFrame)
     assert not (tmp_path / "log").exists()
+
+
+def test_groups_that_nothing_came_of_are_no_outputs(tracing: Callable[..., Tracer]) -> None:
+    tracer = tracing()
+    frame = tracer.frame(tracer.spark.range(20), "in", key="id").selectExpr("id % 5 as k")
+    kept = frame.groupBy("k").count().filter("k < 2").collect()
+    parts = range(tracer.log.topic(tracer.topic).partitions)
+    batches = [b for part in parts for _, b in tracer.log.read(tracer.topic, part)]
+    pairs = pairs_of(reduce(batches, attempts=True).table)
+    assert len(kept) == 2
+    assert {space.endswith("/row") for (space, _), _ in pairs} == {True}
+    assert len({output for output, _ in pairs}) == 2
+    assert {number % 5 for _, (_, number) in pairs} == {0, 1}
 
 
 def test_an_element_of_several_lines_is_told_as_such(

@@ -12,7 +12,7 @@ from whence.lineage.events import Edge, Kind, batch_of
 from whence.lineage.reduced import REDUCED, Pair, pairs_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SPACES = ("in", "mid", "out")
+SPACES = ("in", "mid", "out", "~inner")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Stream:
 
 
 def entity(number: int) -> tuple[str, int]:
-    return SPACES[number % 3], number
+    return SPACES[number % 4], number
 
 
 def execution_of(edge: Edge) -> tuple[object, int]:

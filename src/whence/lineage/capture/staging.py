@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whence.lineage.capture.executions import Place
 from whence.lineage.log.base import Log, Topic
 from whence.lineage.log.directory import DirectoryLog
+from whence.lineage.names import INNER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,11 @@ class Operator:
     numbers: Numbers = Numbers.SAME
     part: int = 0
     """The place among the operators of its job, by which edges may be partitioned."""
+
+    @property
+    def inner(self) -> str:
+        """The space of entities that it makes for others of the job."""
+        return f"{INNER}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

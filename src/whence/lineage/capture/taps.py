@@ -44,8 +44,8 @@ def group_tap(
             name = operator.name
             made = of_groups(
                 f"{name}/combine",
-                f"{name}/part",
-                name,
+                f"{operator.inner}/part",
+                operator.inner,
                 keys.to_numpy(zero_copy_only=False),
                 used,
                 first,

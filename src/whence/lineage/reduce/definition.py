@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 from whence.lineage.events import Edge, Kind
+from whence.lineage.names import INNER
 from whence.lineage.reduced import Name, Pair
 from whence.syntax.nodes import Program
 
@@ -57,7 +58,8 @@ def pairs(
     """Return the pairs of outputs and inputs that a stream comes to.
 
     With `attempts`, edges of an execution count only if it has an end marker. Entities of the
-    spaces `inputs` and `outputs` count as such even if something generated or used them.
+    spaces `inputs` and `outputs` count as such even if something generated or used them; those of
+    inner spaces never do.
     """
     from whence.engine.naive import evaluate
 
@@ -93,4 +95,5 @@ def pairs(
             "asked_output": {(n,) for n, name in entities.items() if name[0] in outputs},
         },
     )["pair"]
-    return {(entities[int(o)], entities[int(i)]) for o, i in found}  # type: ignore[arg-type]
+    pairs = {(entities[int(o)], entities[int(i)]) for o, i in found}  # type: ignore[arg-type]
+    return {(o, i) for o, i in pairs if not (o[0].startswith(INNER) or i[0].startswith(INNER))}

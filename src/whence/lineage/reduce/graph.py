@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.lineage.names import print_name
+from whence.lineage.names import INNER, print_name
 from whence.lineage.reduce import kernels as k
 from whence.lineage.reduce.compiled import WORTH_COMPILING, compile_kernels
 from whence.lineage.reduce.spill import Arena
@@ -35,6 +35,8 @@ class Graph:
         self.attempts = attempts
         self.timed = timed
         self.spaces: list[str] = []
+        self.inner: list[int] = []
+        """The numbers of spaces whose entities are neither inputs nor outputs."""
         self.codes: dict[str, int] = {}
         self.closed = np.zeros((2, 64), np.bool_)
         """By space, whether all of its entities, and of its activities, are known."""
@@ -77,6 +79,8 @@ class Graph:
         if code is None:
             code = self.codes[text] = len(self.spaces)
             self.spaces.append(text)
+            if text.startswith(INNER):
+                self.inner.append(code)
             if code >= self.closed.shape[1]:
                 self.closed = np.hstack([self.closed, np.zeros_like(self.closed)])
         return code

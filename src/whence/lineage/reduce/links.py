@@ -27,6 +27,13 @@ def links(
     target = targets if names is None else names[targets]
     from_group = (role[sources] == k.GROUP) | ((graph.flags[source] & k.SENT) > 0)
     to_group = (role[targets] == k.GROUP) | ((graph.flags[target] & k.SENT) > 0)
+    if graph.inner:
+        inner = np.zeros(len(graph.spaces), np.bool_)
+        inner[graph.inner] = True
+        stay = from_group | ~inner[graph.space_of(source)]
+        stay &= to_group | ~inner[graph.space_of(target)]
+        source, target = source[stay], target[stay]
+        from_group, to_group = from_group[stay], to_group[stay]
     # The four kinds of link count both ends: PAIR, OUT, IN, NEST.
     kind = 2 * from_group.astype(np.uint8) + to_group.astype(np.uint8)
     return pa.RecordBatch.from_arrays(

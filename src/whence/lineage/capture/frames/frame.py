@@ -191,7 +191,7 @@ class TracedFrame:
         frame, references, operators = self._frame, [], []
         for keys in found:
             operator = self._tracer.operator("window")
-            reference = self._tracer.reference(operator.name)
+            reference = self._tracer.reference(operator.inner)
             tap = self._group_tap(frame, operator, keys)
             frame = frame.withColumn(reference.column, tap)
             references.append(reference)

@@ -34,7 +34,7 @@ class TracedGroups:
         columns = _expressions(expressions)
         frame, tracer = self._frame, self._frame._tracer
         operator = tracer.operator("groupBy")
-        tapped, reference = tracer.reference(operator.name), tracer.reference(operator.name)
+        tapped, reference = tracer.reference(operator.inner), tracer.reference(operator.inner)
         tap = frame._group_tap(frame._frame, operator, self._keys)
         below = frame._frame.withColumn(tapped.column, tap)
         if columns and has_python_aggregate(frame._frame.groupBy(*self._keys).agg(*columns)):
@@ -91,7 +91,7 @@ class TracedGroups:
 
         frame, tracer = self._frame, self._frame._tracer
         operator = tracer.operator("applyInPandas")
-        reference = tracer.reference(operator.name)
+        reference = tracer.reference(operator.inner)
         tap = frame._group_tap(frame._frame, operator, self._keys)
         below = frame._frame.withColumn(reference.column, tap)
         takes_key = len(inspect.signature(function).parameters) == 2

@@ -25,7 +25,7 @@ def mapped(frame: TracedFrame, function: Any, schema: Any, method: str) -> Trace
     """Return the frame that a function over the batches of a partition makes."""
     tracer = frame._tracer
     operator = tracer.operator(method, Numbers.OWN)
-    reference = tracer.reference(operator.name)
+    reference = tracer.reference(operator.inner)
     desk, number = tracer.publisher.desk, reference.column
     spaces = {r.column: r.space for r in frame._references}
     arrow = method == "mapInArrow"
@@ -83,4 +83,4 @@ def attempt_number() -> int:
 
 def stage_whole(desk: Desk, operator: Operator, used: list[Used], number: int) -> None:
     """Write the one execution of a task, which made the entity of this number."""
-    desk.stage(operator, [of_one(operator.name, operator.name, number, used, desk.place())])
+    desk.stage(operator, [of_one(operator.name, operator.inner, number, used, desk.place())])

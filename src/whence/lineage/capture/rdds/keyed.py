@@ -211,12 +211,12 @@ class Keyed:
             return one[0], merge_parts(one[1], part[1])
 
         def results(partition: int, elements: Iterable[Any]) -> Iterator[Any]:
-            return _results(elements, desk, whole, operator.name)
+            return _results(elements, desk, whole, operator.inner)
 
         parts = self._base.mapPartitionsWithIndex(combine)
         shuffled = parts.combineByKey(lambda p: ([p[0]], p[1]), more, both, partitions)
         pairs = shuffled.mapPartitionsWithIndex(results)
-        return self._made(pairs, (whole.name,), [operator, whole])
+        return self._made(pairs, (whole.inner,), [operator, whole])
 
 
 def _parts(
@@ -294,7 +294,7 @@ def _told(
     moved = [Used(u.space, rank[u.rows], u.numbers) for u in used]
     from whence.lineage.capture.executions import of_rows
 
-    batch = of_rows(operator.name, operator.name, moved, first, place)
+    batch = of_rows(operator.name, operator.inner, moved, first, place)
     numbers = place.number(first + rank)
     told = [number if there else None for number, there in zip(numbers.tolist(), some, strict=True)]
     return told, batch
@@ -317,7 +317,7 @@ def _results(elements: Iterable[Any], desk: Desk, whole: Operator, source: str) 
     used = Used(source, np.empty(0, np.int64), np.array(parts, np.int64))
     outputs = np.array(made, np.int64)
     batch = of_sets(
-        whole.name, whole.name, outputs, np.array(lengths, np.int64), used, desk.place()
+        whole.name, whole.inner, outputs, np.array(lengths, np.int64), used, desk.place()
     )
     desk.stage(whole, [batch])
 

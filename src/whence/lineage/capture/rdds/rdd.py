@@ -165,7 +165,7 @@ class TracedRDD(Keyed):
             stage_whole(desk, operator, used, own)
 
         found = self._base.mapPartitionsWithIndex(run)
-        return self._made(found, (operator.name,), [operator])
+        return self._made(found, (operator.inner,), [operator])
 
     # ── ways out ──
 
