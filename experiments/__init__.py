@@ -1,0 +1,1 @@
+"""Experiments of papers, done again with Whence: `python -m experiments`."""

@@ -1,0 +1,21 @@
+"""`python -m experiments lineage`: the figures of the paper on lineage, drawn again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from experiments.lineage import command as lineage
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return 0 when everything ran and all answers are right."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["lineage"]:
+        return lineage.main(words[1:])
+    print(__doc__, file=sys.stdout if words[:1] in (["-h"], ["--help"]) else sys.stderr)
+    return 0 if words[:1] in (["-h"], ["--help"]) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
