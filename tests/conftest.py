@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# Who starts a script in the background has it ignore interrupts, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first call of a kernel compiles it, so no example has a deadline.
 settings.register_profile("fast", deadline=None, max_examples=60)
