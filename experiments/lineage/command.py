@@ -17,7 +17,7 @@ from benchmarks import report
 from benchmarks.process import Failed
 from benchmarks.report import Table
 from benchmarks.sections import BUSY, narrator
-from experiments.lineage import plots
+from experiments.lineage import pages, plots
 
 
 class Experiment(Protocol):
@@ -58,11 +58,14 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     add("--no-spark", action="store_true", help="leave Structured Streaming out of figure 15")
     add("--out", type=Path, default=FOLDER, metavar="DIR", help=f"where to write ({FOLDER})")
     add("--redraw", action="store_true", help="measure nothing; draw what DIR holds as JSON")
+    add("--page", type=Path, metavar="FILE", help="put the tables into a page, at their marks")
     given = parser.parse_args(arguments)
     for name in given.names:
         if name not in known:
             parser.error(f"`{name}` is not one of {', '.join(known)}")
     given.names = given.names or known
+    if given.page is not None and not given.page.is_file():
+        parser.error(f"there is no page {given.page}")
     if given.redraw:
         for name in given.names:
             if not (given.out / f"{name}.json").is_file():
@@ -110,8 +113,12 @@ def _one(
         without = {"spark": False} if name == "figure15" and given.no_spark else {}
         found = {**where, **experiment.measure(given.quick, say, **without)}
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    for table in experiment.tables(found):
+    tables = experiment.tables(found)
+    for table in tables:
         report.show(table)
+    if given.page is not None:
+        page = given.page.read_text(encoding="utf-8")
+        given.page.write_text(pages.filled(page, name, tables), encoding="utf-8")
     if plots.available():
         plots.save(experiment.draw(found), given.out / f"{name}.svg")
     failures = experiment.failures(found)

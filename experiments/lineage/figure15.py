@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +17,14 @@ PARTITIONS: Final = {"exact": (1, 2, 4), "grouping": (1, 2)}
 """Processes of each mode; Algorithm 1 is slow."""
 
 
+_TIMES: Final = ("seconds", "slowest", "behind")
 _PANELS: Final = (("by the clock", "speedup"), ("by CPU of the busiest local", "by_cpu"))
 
 
 def measure(quick: bool, say: Callable[[str], None], *, spark: bool = True) -> dict[str, Any]:
     """Reduce the same trace over more and more partitions, in turns."""
     sizes = {"exact": 400} if quick else {"exact": 120_000, "grouping": 20_000}
-    runs = 1 if quick else 3
+    runs = 1 if quick else 2
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="whence-experiment-") as folder:
         for mode, tweets in sizes.items():
@@ -38,29 +38,27 @@ def measure(quick: bool, say: Callable[[str], None], *, spark: bool = True) -> d
     return {"rows": rows, "runs": runs}
 
 
-def medians(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the median of each system's runs at each number of partitions."""
+def best(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the shortest times of each system at each number of partitions."""
     kept: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in found["rows"]:
         kept.setdefault((row["system"], row["partitions"]), []).append(row)
     first = {system: rows for (system, partitions), rows in kept.items() if partitions == 1}
     made = []
     for (system, partitions), rows in kept.items():
-        middle = {
-            key: statistics.median(row[key] for row in rows) for key in ("seconds", "slowest")
-        }
-        one = {key: statistics.median(r[key] for r in first[system]) for key in middle}
-        speed = rows[0]["bytes"] / 1e6 / middle["seconds"]
+        least = {key: min(row[key] for row in rows) for key in _TIMES}
+        one = {key: min(r[key] for r in first[system]) for key in least}
+        speed = rows[0]["bytes"] / 1e6 / least["seconds"]
         made.append(
             {
                 "system": system,
                 "partitions": partitions,
                 "edges": rows[0]["edges"],
-                **middle,
-                "edges_per_second": rows[0]["edges"] / middle["seconds"],
+                **least,
+                "edges_per_second": rows[0]["edges"] / least["seconds"],
                 "mb_per_second": speed,
-                "speedup": one["seconds"] / middle["seconds"],
-                "by_cpu": one["slowest"] / middle["slowest"] if middle["slowest"] else 0.0,
+                "speedup": one["seconds"] / least["seconds"],
+                "by_cpu": one["slowest"] / least["slowest"] if least["slowest"] else 0.0,
                 "possible": rows[0]["edges"] / rows[0]["largest"],
             }
         )
@@ -79,17 +77,20 @@ def tables(found: dict[str, Any]) -> tuple[Table, ...]:
             f"{row['mb_per_second']:.1f}",
             f"{row['mb_per_second'] / row['partitions'] / PAPER:.1f}",
             f"{row['speedup']:.2f}",
+            f"{row['slowest']:.2f}" if row["slowest"] else "",
+            f"{row['behind']:.2f}" if row["behind"] else "",
             f"{row['by_cpu']:.2f}" if row["by_cpu"] else "",
             f"{row['possible']:.2f}",
         )
-        for row in medians(found)
+        for row in best(found)
     )
-    speeds = ("k edges/s", "MB/s", "× paper's partition", "speedup", "by CPU", "possible")
-    headers = ("system", "partitions", "edges", "s", *speeds)
+    speeds = ("k edges/s", "MB/s", "× paper's partition", "speedup")
+    work = ("local CPU s", "global CPU s", "by CPU", "possible")
+    headers = ("system", "partitions", "edges", "s", *speeds, *work)
     notes = (
-        f"medians of {found['runs']}, in turns; MB/s of JSON lines, which the paper has at {PAPER} "
+        f"best of {found['runs']}, in turns; MB/s of JSON lines, which the paper has at {PAPER} "
         "MB/s a partition",
-        "by CPU: how much less CPU time the busiest local reducer needs than a single one",
+        "local CPU s: of the busiest local reducer; by CPU: a single one's by that",
         "possible: all edges by those of the largest partition",
     )
     return (Table("Partitions", headers, rows, notes=notes),)
@@ -106,7 +107,7 @@ def failures(found: dict[str, Any]) -> list[str]:
 
 def draw(found: dict[str, Any]) -> plots.Picture:
     """Speedup over partitions, by the clock and by the work of the busiest local reducer."""
-    rows = medians(found)
+    rows = best(found)
     places = sorted({row["partitions"] for row in rows})
     panels = []
     for title, key in _PANELS:

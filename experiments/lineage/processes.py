@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ from whence.lineage.jsonl import read_lines, write_lines
 from whence.lineage.partitioning import split
 from whence.lineage.reduce.local_global import LOCAL_BATCH
 from whence.lineage.reduced import flatten
+
+_WARM: Final = 12_000_000
+"""Bytes that a local reducer reads before the clock starts: few lines load no kernel."""
 
 
 def measure(
@@ -51,8 +54,10 @@ def _reduce(paths: Sequence[Path], mode: str) -> dict[str, Any]:
     start = multiprocessing.get_context("spawn")
     pipes, locals_ = [], []
     settings = settings_of(mode, LOCAL_BATCH)
-    for batch in trace(Job(200)):  # kernels are loaded
-        Global(settings).add(batch)
+    warm = Global(settings)
+    for batch in trace(Job(10_000)):  # kernels are loaded
+        warm.add(batch)
+    warm.finish()
     for path in paths:
         here, there = start.Pipe()
         process = start.Process(target=_local, args=(str(path), mode, there), daemon=True)
@@ -66,8 +71,10 @@ def _reduce(paths: Sequence[Path], mode: str) -> dict[str, Any]:
         started = time.perf_counter()
         for pipe in pipes:
             pipe.send("go")
+        cpu = time.process_time()
         reduced, told = _gather(pipes, Global(settings))
         seconds = time.perf_counter() - started
+        cpu = time.process_time() - cpu
     except (EOFError, BrokenPipeError):
         raise Failed("a local reducer ended early") from None
     finally:
@@ -78,6 +85,7 @@ def _reduce(paths: Sequence[Path], mode: str) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "slowest": max(one["cpu"] for one in told),
+        "behind": cpu,
         "largest": max(one["edges"] for one in told),
         "edges": sum(one["edges"] for one in told),
         "bytes": sum(path.stat().st_size for path in paths),
@@ -129,7 +137,7 @@ def _local(path: str, mode: str, pipe: Connection) -> None:
 
 def _head(path: str) -> pa.BufferReader:
     with open(path, "rb") as file:
-        return pa.BufferReader(file.read(200_000).rpartition(b"\n")[0])
+        return pa.BufferReader(file.read(_WARM).rpartition(b"\n")[0])
 
 
 def _send(pipe: Connection, batch: pa.RecordBatch) -> None:

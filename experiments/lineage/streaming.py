@@ -63,6 +63,7 @@ def _reduce(spark: Any, folder: Path, count: int, turn: int) -> dict[str, Any]:
         "partitions": count,
         "seconds": seconds,
         "slowest": 0.0,
+        "behind": 0.0,
         "whole": time.perf_counter() - started,
         "edges": query.keeper.committed.edges,
         "pairs": flatten(reduced).num_rows,
