@@ -10,6 +10,8 @@ from typing import Final
 
 MISSING: Final = "no pictures: matplotlib is not installed (`pip install 'whence[plot]'`)"
 _MARKS: Final = "os^Dvx"
+_FEW: Final = 6
+"""Places that can all be named below a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Panel:
     places: Sequence[float]
     lines: Mapping[str, Sequence[float]]
     dashed: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """What stands at the places, if not their figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,11 @@ def save(picture: Picture, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
 
     count = len(picture.panels)
     with mpl.rc_context({"svg.hashsalt": "whence", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(1.2 + 2.9 * count, 3.2), layout="constrained")
+        figure = Figure(figsize=(1.2 + 2.9 * count, 3.4), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.subplots(1, count, sharey=True, squeeze=False)[0]
         for axis, panel in zip(axes, picture.panels, strict=True):
@@ -60,10 +65,17 @@ def save(picture: Picture, path: Path) -> None:
                 )
             axis.set_title(panel.title, fontsize=9)
             axis.set_xlabel(panel.below)
-            axis.set_ylim(bottom=0)
             axis.grid(visible=True, alpha=0.3)
             if picture.logarithmic:
                 axis.set_xscale("log")
+                axis.xaxis.set_minor_locator(NullLocator())
+            if len(panel.places) <= _FEW:
+                names = panel.names or [f"{place:g}" for place in panel.places]
+                axis.set_xticks(list(panel.places), names)
+        axes[0].set_ylim(bottom=0)  # of all, and only once all lines are there
         axes[0].set_ylabel(picture.beside)
-        axes[0].legend(fontsize=8)
+        lines, names = axes[0].get_legend_handles_labels()
+        figure.legend(
+            lines, names, fontsize=8, ncols=2 if len(names) > 4 else 4, loc="outside lower center"
+        )
         figure.savefig(path, format="svg", metadata={"Date": None})

@@ -140,8 +140,8 @@ def draw(found: dict[str, Any]) -> plots.Picture:
     for title, key, paper in (("edges", "edges", "edges"), ("bytes", "bytes", "gigabytes")):
         lines = {"the paper": _shares(PAPER[paper])}
         lines |= {row["case"]: _shares(row[key]) for row in found["rows"]}
-        below = "0 input, 1 local out, 2 global out"
-        panels.append(plots.Panel(title, below, (0, 1, 2), lines, dashed=("the paper",)))
+        stages, paper_alone = ("input", "local out", "global out"), ("the paper",)
+        panels.append(plots.Panel(title, "stage", (0, 1, 2), lines, paper_alone, stages))
     return plots.Picture("% of the input", tuple(panels))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.report import Table
-from experiments.lineage import command, plots
+from experiments.lineage import command, pages, plots
 from experiments.lineage.pages import filled
 
 ROOT = Path(__file__).parents[3]
@@ -53,3 +54,9 @@ def test_a_table_replaces_the_one_at_its_mark_alone() -> None:
     assert new.startswith("a\n<!-- f.1 -->\n\nT:\n\n| x |")
     assert new.endswith("<!-- end -->\nb\n<!-- f.2 -->\nold\n<!-- end -->\n")
     assert filled(page, "g", [Table("T", ("x",), ())]) == page
+
+
+def test_a_table_in_markdown_looks_as_its_example() -> None:
+    found = doctest.testmod(pages)
+    assert found.attempted
+    assert not found.failed
