@@ -83,7 +83,7 @@ class SparkOptions:
             work(self._session_there, interrupt)
             return
         launch = Launch(interrupt, shown=is_logged(dict(self.conf)))
-        with _without_tracebacks():
+        with _without_tracebacks(), contextlib.closing(launch):
             beside(
                 lambda: work(lambda: self._session_of(launch, interrupt), interrupt),
                 interrupt,

@@ -45,14 +45,16 @@ class Launch:
     def __init__(self, interrupt: Interrupt, *, shown: bool = False) -> None:
         self._interrupt = interrupt
         self._process: subprocess.Popen[bytes] | None = None
-        # A file without a name: whatever becomes of us, nothing is left.
-        self._said: IO[bytes] | None = None if shown else tempfile.TemporaryFile()  # noqa: SIM115
+        self._shown = shown
+        self._said: IO[bytes] | None = None
 
     def gateway(self, settings: Iterable[tuple[str, str]]) -> Any:
         """Start the JVM with settings of Spark's, and return PySpark's line to it."""
         from pyspark.java_gateway import launch_gateway
 
         self._interrupt.check()
+        if not self._shown:  # a file without a name: whatever becomes of us, nothing is left
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115
         with tempfile.TemporaryDirectory(prefix="whence-jvm-") as folder:
             info = Path(folder, "gateway")
             self._process = self._start(settings, info)
@@ -81,6 +83,12 @@ class Launch:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def close(self) -> None:
+        """Forget what the JVM said."""
+        if self._said is not None:
+            self._said.close()
+            self._said = None
 
     def said(self) -> tuple[str, ...]:
         """Return the last lines that the JVM said, without the places in its code."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from whence.app.cli.explaining import print_lines
-from whence.app.cli.lineage.working import Working
+from whence.app.cli.lineage.working import Working, remark
 from whence.app.cli.terminal import report
 from whence.diagnostics import Diagnostic, UsageError
 
@@ -180,7 +180,7 @@ def show(
         print_lines(as_text(found, SHOWN if limit is None else limit))
         left = len(answer.entities) - len(found)
         if left:
-            print(f"on the way: {left:,} more, which `--all` shows", file=sys.stderr)
+            remark(f"on the way: {left:,} more, which `--all` shows")
     elif form is AnswerForm.json:
         print_lines([json.dumps(as_json(answer, found, limit), ensure_ascii=False)])
     else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated
 
 import typer
 
 from whence.app.cli.explaining import print_lines
 from whence.app.cli.lineage import asking
-from whence.app.cli.lineage.working import Working
+from whence.app.cli.lineage.working import Working, remark
 from whence.app.cli.options import Form, Format
 from whence.app.cli.outcome import reported
 
@@ -59,4 +58,4 @@ def delete(
             return
         print_lines(asking.as_text(gone, asking.SHOWN if limit is None else limit))
         if not yes and len(gone):
-            print("nothing is deleted yet: `--yes` does it", file=sys.stderr)
+            remark("nothing is deleted yet: `--yes` does it")

@@ -14,7 +14,7 @@ import typer
 
 from whence.app.cli import options
 from whence.app.cli.lineage import asking
-from whence.app.cli.lineage.working import Working
+from whence.app.cli.lineage.working import Working, remark
 from whence.app.cli.outcome import reported
 from whence.diagnostics import Diagnostic, UsageError
 
@@ -74,7 +74,7 @@ def export(
             _write(snapshot, runs, format, output)
         if output is not None and not quiet:
             edges = sum(run.edges for run in runs)
-            print(f"{len(runs):,} runs with {edges:,} edges written to {output}", file=sys.stderr)
+            remark(f"{len(runs):,} runs with {edges:,} edges written to {output}")
 
 
 def _write(snapshot: Snapshot, runs: Sequence[Run], form: ExportForm, output: Path | None) -> None:

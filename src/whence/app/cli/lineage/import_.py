@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 from whence.app.cli import options
 from whence.app.cli.explaining import print_lines
 from whence.app.cli.lineage import asking
+from whence.app.cli.lineage.working import Working, remark
 from whence.app.cli.options import BadRow, Form
 from whence.app.cli.outcome import reported
 from whence.app.cli.terminal import report
@@ -61,7 +61,6 @@ def import_(
     Example:  whence lineage import lineage trace.json --workflow seismology
     """
     with reported():
-        from whence.app.cli.lineage.working import Working
         from whence.lineage.repository.importing import Source, add_sources, sources
         from whence.lineage.repository.repository import Repository
 
@@ -109,6 +108,6 @@ def _show(repository: Repository, found: list[Imported], form: Form, *, quiet: b
         print_lines([harmless(f"{name}: {each.edges:,} edges reduced to {each.run.edges:,}")])
         if each.filtered and not quiet:
             what = ", ".join(f"{count:,} {kind}" for kind, count in sorted(each.filtered.items()))
-            print(f"left out: {what}", file=sys.stderr)
+            remark(f"left out: {what}")
         if each.skipped and not quiet:
-            print(f"skipped {each.skipped:,} bad lines", file=sys.stderr)
+            remark(f"skipped {each.skipped:,} bad lines")

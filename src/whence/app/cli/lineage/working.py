@@ -58,3 +58,9 @@ class Working:
                 status.update(f"{escape(self._line)}  {seconds:,.0f} s")
                 if self._over.wait(0.25):
                     return
+
+
+def remark(text: str) -> None:
+    """Say something beside the answer, and after what was said of it already."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
