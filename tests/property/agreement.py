@@ -20,7 +20,7 @@ Facts = dict[str, Rows]
 _CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 quick = settings(max_examples=60, deadline=None, suppress_health_check=_CHECKS)
 long = settings(
-    max_examples=int(os.environ.get("WHENCE_EXAMPLES", "300")),
+    max_examples=int(os.environ.get("WHENCE_EXAMPLES", "500")),
     deadline=None,
     suppress_health_check=_CHECKS,
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from whence import spark as on_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
 
+Row = tuple[Any, ...]
 TESTS = Path(__file__).parents[1]
 NAMES = ("sg", "cousins", "alone")
 KILLS = int(os.environ.get("WHENCE_KILLS", "20"))
@@ -62,26 +64,28 @@ def kill(driver: subprocess.Popen[bytes], whole: bool) -> None:
     os.killpg(driver.pid, signal.SIGKILL)
 
 
-def states(spark: Any, state: Path, name: str) -> list[frozenset[tuple[Any, ...]]]:
-    """Return what the changes of each batch have led to, each of which has to fit."""
-    found: list[frozenset[tuple[Any, ...]]] = [frozenset()]
-    there: set[tuple[Any, ...]] = set()
-    rows = sorted(rows_of(on_spark.changes(spark, state, name)), key=lambda r: (r[-1], r[0] != "-"))
-    for _, batch in itertools.groupby(rows, key=lambda row: row[-1]):
-        for op, *row, _ in batch:
-            if op == "-":
-                there.remove(tuple(row))
-            else:
-                assert tuple(row) not in there
-                there.add(tuple(row))
-        found.append(frozenset(there))
-    return found
+def changes(spark: Any, state: Path, name: str) -> set[Row]:
+    """Return all changes, each with its batch, none of them twice."""
+    return rows_of(on_spark.changes(spark, state, name))
 
 
-def is_way_through(part: list[Any], whole: list[Any]) -> bool:
-    """Say whether a list is another one with some of its elements left out."""
-    left = iter(whole)
-    return all(any(one == other for other in left) for one in part)
+def ends(state: Path) -> list[int]:
+    """Return the number of the last file of each batch, as Spark has noted it."""
+    notes = {
+        int(p.name): p.read_text() for p in (state / "spark/offsets").iterdir() if p.suffix == ""
+    }
+    assert sorted(notes) == list(range(len(notes)))
+    return [json.loads(notes[n].splitlines()[-1])["logOffset"] for n in range(len(notes))]
+
+
+def together(each: set[Row], files: list[int]) -> set[Row]:
+    """Return what changes of one file each come to where batches end with these files."""
+    batch_of = {file: next(n for n, end in enumerate(files) if file <= end) for *_, file in each}
+    count = Counter[tuple[Any, ...]]()
+    for op, *row, file in each:
+        count[(*row, batch_of[file])] += 1 if op == "+" else -1
+    assert set(count.values()) <= {-1, 0, 1}
+    return {("+" if n > 0 else "-", *row) for row, n in count.items() if n}
 
 
 @pytest.mark.timeout(3600)
@@ -115,14 +119,13 @@ def test_a_driver_killed_at_random_points_changes_nothing(spark: Any, tmp_path: 
     other = start(feed, calm)
     assert other.wait(1200) == 0, other.communicate()[1].decode()
     other.communicate()
+    # A driver that is killed after its source has noted a file, and before Spark has noted the
+    # batch, takes that file together with the next one.
+    assert ends(calm) == list(range(feed.written))
+    assert ends(state)[-1] == feed.written - 1
     for name in NAMES:
         expected = feed.expected(SAME_GENERATION, name)
         assert rows_of(on_spark.view(spark, state, name)) == expected
         assert rows_of(on_spark.view(spark, calm, name)) == expected
-        killed_states, calm_states = states(spark, state, name), states(spark, calm, name)
-        assert killed_states[-1] == calm_states[-1] == expected
-        # A driver that is killed after its source has noted a file, and before Spark has noted the
-        # batch, takes that file together with the next one.
-        assert is_way_through(killed_states, calm_states)
-        assert len(killed_states) > len(calm_states) // 2
+        assert changes(spark, state, name) == together(changes(spark, calm, name), ends(state))
     assert sorted(os.listdir(state / "staging")) == []

@@ -66,11 +66,7 @@ def _kill(spark: Any, folder: Path, kill: Kill, over: threading.Event) -> None:
             if over.wait(0.02):
                 kill.fault = "no task came to the gate"
                 return
-        tracker = context.statusTracker()
-        for number in tracker.getActiveStageIds():
-            stage = tracker.getStageInfo(number)
-            if stage is not None:
-                kill.stages[number] = stage.numActiveTasks
+        kill.stages = _running(context)
         pid = executor_of(int((folder / "reached").read_text()), context.applicationId)
         os.kill(pid, signal.SIGKILL)
         kill.executor = pid
@@ -78,6 +74,18 @@ def _kill(spark: Any, folder: Path, kill: Kill, over: threading.Event) -> None:
         kill.fault = f"{type(error).__name__}: {error}"
     finally:
         (folder / "open").touch()
+
+
+def _running(context: Any) -> dict[int, int]:
+    """Return how many tasks stages run, once Spark knows of the one that waits at the gate."""
+    tracker = context.statusTracker()
+    end = time.monotonic() + 60.0
+    while True:
+        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        found = {stage.stageId: stage.numActiveTasks for stage in stages if stage is not None}
+        if any(found.values()) or time.monotonic() > end:
+            return found
+        time.sleep(0.05)
 
 
 def executor_of(pid: int, application: str) -> int:
