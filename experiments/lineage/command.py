@@ -17,7 +17,8 @@ from benchmarks import report
 from benchmarks.process import Failed
 from benchmarks.report import Table
 from benchmarks.sections import BUSY, narrator
-from experiments.lineage import pages, plots
+from experiments.lineage import pages
+from whence import plotting as plots
 
 
 class Experiment(Protocol):

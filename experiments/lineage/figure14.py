@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from benchmarks.report import Table
-from experiments.lineage import plots
 from experiments.lineage.trace import Job, recorded, truth
+from whence import plotting as plots
 from whence.lineage.reduce import reduce
 from whence.lineage.reduce.disorder import disordered
 from whence.lineage.reduced import Pair, pairs_of

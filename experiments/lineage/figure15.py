@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.report import Table
-from experiments.lineage import plots, processes, streaming
+from experiments.lineage import processes, streaming
 from experiments.lineage.trace import Job
+from whence import plotting as plots
 
 PAPER: Final = 6.044
 """MB/s for each partition, the most that the paper saw."""

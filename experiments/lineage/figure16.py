@@ -8,10 +8,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from benchmarks.report import Table
-from experiments.lineage import plots
 from experiments.lineage.figure14 import judged
 from experiments.lineage.partition import settings_of
 from experiments.lineage.trace import FUNCTIONS, Job, trace, truth
+from whence import plotting as plots
 from whence.lineage.partitioning import STRATEGIES, Strategy, split
 from whence.lineage.reduce.local_global import LocalGlobal
 from whence.lineage.reduced import Pair, pairs_of

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.report import Table
-from experiments.lineage import plots
 from experiments.lineage.partition import Global, Partition, Sized, line_bytes, settings_of
 from experiments.lineage.trace import EVEN, SPARSE, Job, trace, truth
+from whence import plotting as plots
 from whence.lineage.events import Kind, make_batch
 from whence.lineage.partitioning import split
 from whence.lineage.reduce.local_global import LOCAL_BATCH

@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis",),
     ("functor",),
     ("syntax",),
-    ("semiring",),
+    ("semiring", "plotting"),
     ("diagnostics",),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from experiments.__main__ import main
-from experiments.lineage import command, figure14, figure15, figure16, plots, streaming, table1
+from experiments.lineage import command, figure14, figure15, figure16, streaming, table1
 from experiments.lineage.trace import Job, truth
+from whence import plotting as plots
 from whence.lineage.reduce.grouping import Grouping
 
 

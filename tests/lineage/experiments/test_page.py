@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from benchmarks.report import Table
-from experiments.lineage import command, pages, plots
+from experiments.lineage import command, pages
 from experiments.lineage.pages import filled
+from whence import plotting as plots
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "explanation" / "lineage-figures.md"
