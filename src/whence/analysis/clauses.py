@@ -22,6 +22,7 @@ from whence.syntax.nodes import (
     Constant,
     Constraint,
     Disjunction,
+    InInterval,
     Literal,
     Negation,
     Program,
@@ -174,6 +175,8 @@ def _alternatives(literal: Literal, negated: bool, span: Span) -> list[Flat]:
             return [(flatten_aggregates(literal),)]
         case Truth(value=value):
             return [(replace(literal, value=value != negated),)]
+        case InInterval():
+            raise AssertionError("an interval of NDlog is comparisons here")
 
 
 def _fold(constraint: Constraint, span: Span) -> list[Flat]:

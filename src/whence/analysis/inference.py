@@ -27,6 +27,8 @@ from whence.syntax.nodes import (
     Counter,
     Disjunction,
     FunctorDecl,
+    HeadAggregate,
+    InInterval,
     Kind,
     Literal,
     Negation,
@@ -190,6 +192,8 @@ class _Collector:
                     self.literal(item, negated)
             case Truth():
                 pass
+            case InInterval():
+                raise AssertionError("an interval of NDlog is comparisons here")
             case _:
                 assert_never(literal)
 
@@ -238,6 +242,8 @@ class _Collector:
                 self.solver.below(slot, self.system.constant(Kind.NUMBER))
             case Wildcard() | Nil() | Variable():
                 pass
+            case HeadAggregate():
+                raise AssertionError("an aggregate of a head has a rule of its own here")
             case _:
                 assert_never(term)
         return slot

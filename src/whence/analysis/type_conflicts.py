@@ -21,6 +21,8 @@ from whence.syntax.nodes import (
     Constraint,
     Counter,
     Disjunction,
+    HeadAggregate,
+    InInterval,
     Kind,
     Negation,
     Nil,
@@ -96,7 +98,7 @@ def explain(
             )
         case Counter() | Wildcard() | Nil() | Variable() | Negation() | Truth() as node:
             return Diagnostic("W0306", "no type fits here", node.span)
-        case Conjunction() | Disjunction() as node:
+        case Conjunction() | Disjunction() | InInterval() | HeadAggregate() as node:
             return Diagnostic("W0306", "no type fits here", node.span)
         case _:
             assert_never(conflict.place)

@@ -25,6 +25,8 @@ from whence.syntax.nodes import (
     Constraint,
     Counter,
     Disjunction,
+    HeadAggregate,
+    InInterval,
     Kind,
     Literal,
     Negation,
@@ -192,6 +194,8 @@ class Solver(ABC):
                 return self.aggregate(term, found, scope)
             case Wildcard():
                 raise AssertionError("a wildcard has no value")
+            case HeadAggregate():
+                raise AssertionError("an aggregate of a head has a rule of its own here")
             case _:
                 assert_never(term)
 
@@ -262,6 +266,8 @@ def negated(literal: Literal) -> Literal:
             return replace(literal, op=NEGATED[op])
         case Atom():
             return Negation(literal)
+        case InInterval():
+            raise AssertionError("an interval of NDlog is comparisons here")
         case _:
             assert_never(literal)
 

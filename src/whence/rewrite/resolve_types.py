@@ -19,6 +19,8 @@ from whence.syntax.nodes import (
     Constraint,
     Counter,
     Disjunction,
+    HeadAggregate,
+    InInterval,
     Kind,
     Literal,
     Negation,
@@ -113,6 +115,8 @@ class _Resolver:
                 return Disjunction(tuple([self.literal(item) for item in items]), span=span)
             case Truth():
                 return literal
+            case InInterval():
+                raise AssertionError("an interval of NDlog is comparisons here")
             case _:
                 assert_never(literal)
 
@@ -148,6 +152,8 @@ class _Resolver:
                 return Aggregate(function, target, literals, kind, span=span)
             case Wildcard() | Nil() | Counter() | Variable():
                 return term
+            case HeadAggregate():
+                raise AssertionError("an aggregate of a head has a rule of its own here")
             case _:
                 assert_never(term)
 

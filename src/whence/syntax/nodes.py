@@ -117,8 +117,30 @@ class Aggregate:
     span: Span = _place()
 
 
+@dataclass(frozen=True, slots=True)
+class HeadAggregate:
+    """`min<C>` in a head: over all that its rule derives with the same other columns.
+
+    `count<*>` has no target. `min<@B>` is the location of its atom.
+    """
+
+    function: str
+    target: Term | None
+    span: Span = _place()
+
+
 Term: TypeAlias = (
-    Variable | Wildcard | Constant | Nil | Record | Call | UserCall | Cast | Counter | Aggregate
+    Variable
+    | Wildcard
+    | Constant
+    | Nil
+    | Record
+    | Call
+    | UserCall
+    | Cast
+    | Counter
+    | Aggregate
+    | HeadAggregate
 )
 
 
@@ -127,8 +149,15 @@ Term: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Atom:
+    """`relation(args)`; `location` is the argument that says where the tuple is, `@X`.
+
+    `link` is true of `#relation`, whose tuples are the links of a network.
+    """
+
     relation: str
     args: tuple[Term, ...]
+    location: int | None = field(default=None, kw_only=True)
+    link: bool = field(default=False, kw_only=True)
     span: Span = _place()
 
 
@@ -171,7 +200,19 @@ class Disjunction:
     span: Span = _place()
 
 
-Literal: TypeAlias = Atom | Negation | Constraint | Truth | Conjunction | Disjunction
+@dataclass(frozen=True, slots=True)
+class InInterval:
+    """`item in (low, high]`: on the way from low to high round a ring of identifiers."""
+
+    item: Term
+    low: Term
+    high: Term
+    closed_low: bool
+    closed_high: bool
+    span: Span = _place()
+
+
+Literal: TypeAlias = Atom | Negation | Constraint | Truth | Conjunction | Disjunction | InInterval
 
 
 # ── declarations ─────────────────────────────────────────────────────────────────────
@@ -255,12 +296,15 @@ class Rule:
     """`head, head :- body.`; a fact has no body. `orders` is `.plan`: version → atom order.
 
     `annotation` is that of a fact in the text, once it is told from the fact's columns.
+    `name` is the label before a rule of NDlog; `delete` says that its heads go.
     """
 
     heads: tuple[Atom, ...]
     body: tuple[Literal, ...] = ()
     orders: tuple[tuple[int, tuple[int, ...]], ...] = ()
     annotation: Constant | None = None
+    name: str = field(default="", kw_only=True)
+    delete: bool = field(default=False, kw_only=True)
     span: Span = _place()
 
     @property
@@ -306,6 +350,36 @@ class Pragma:
 
 
 @dataclass(frozen=True, slots=True)
+class Materialize:
+    """`materialize(relation, lifetime, size, keys(1, 2))`; None is infinity.
+
+    Keys count from 1, as written; without any, all columns are the key.
+    """
+
+    relation: str
+    lifetime: float | None
+    size: int | None
+    keys: tuple[int, ...] = ()
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """`watch(relation)`: its changes are shown."""
+
+    relation: str
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`Query atom.`: what a program is run for."""
+
+    atom: Atom
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A whole program; each tuple keeps the order of the text."""
 
@@ -316,6 +390,10 @@ class Program:
     subsumptions: tuple[Subsumption, ...] = ()
     directives: tuple[Directive, ...] = ()
     pragmas: tuple[Pragma, ...] = ()
+    tables: tuple[Materialize, ...] = ()
+    watches: tuple[Watch, ...] = ()
+    queries: tuple[Query, ...] = ()
+    dialect: str = "souffle"
 
     def relation(self, name: str) -> RelationDecl:
         """Return the declaration of `name`; KeyError when there is none."""
@@ -343,6 +421,9 @@ Node: TypeAlias = (
     | Subsumption
     | Directive
     | Pragma
+    | Materialize
+    | Watch
+    | Query
 )
 
 
@@ -364,6 +445,10 @@ def children(node: Term | Literal) -> tuple[Term | Literal, ...]:
             return (literal,)
         case Constraint(left=left, right=right):
             return (left, right)
+        case HeadAggregate(target=target):
+            return () if target is None else (target,)
+        case InInterval(item=item, low=low, high=high):
+            return (item, low, high)
         case _:
             return ()
 
@@ -407,5 +492,10 @@ def rebuild(node: NodeT, inner: Callable[[Term | Literal], Term | Literal]) -> N
             return replace(node, literal=inner(node.literal))  # type: ignore[arg-type]
         case Constraint():
             return replace(node, left=inner(node.left), right=inner(node.right))  # type: ignore[arg-type]
+        case HeadAggregate() if node.target is not None:
+            return replace(node, target=inner(node.target))  # type: ignore[arg-type]
+        case InInterval():
+            item, low, high = (inner(side) for side in (node.item, node.low, node.high))
+            return replace(node, item=item, low=low, high=high)  # type: ignore[arg-type]
         case _:
             return node

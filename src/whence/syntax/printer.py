@@ -25,6 +25,8 @@ from whence.syntax.nodes import (
     Directive,
     Disjunction,
     FunctorDecl,
+    HeadAggregate,
+    InInterval,
     Kind,
     Literal,
     Negation,
@@ -193,6 +195,10 @@ def print_literal(literal: Literal) -> str:
             return print_body(items) if len(items) != 1 else print_literal(items[0])
         case Disjunction(items):
             return "; ".join([_choice(item) for item in items]) or "false"
+        case InInterval(item, low, high, closed_low, closed_high):
+            ends = f"{print_term(low)}, {print_term(high)}"
+            opening, closing = "[" if closed_low else "(", "]" if closed_high else ")"
+            return f"{print_term(item)} in {opening}{ends}{closing}"
         case _:
             assert_never(literal)
 
@@ -233,6 +239,8 @@ def print_term(term: Term) -> str:
         case Aggregate(function, target, body):
             over = "" if target is None else f" {print_term(target)}"
             return f"{function}{over} : {{ {print_body(body)} }}"
+        case HeadAggregate(function, target):
+            return f"{function}<{'*' if target is None else print_term(target)}>"
         case _:
             assert_never(term)
 

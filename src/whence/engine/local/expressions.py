@@ -24,6 +24,7 @@ from whence.syntax.nodes import (
     Constraint,
     Counter,
     FunctorDecl,
+    HeadAggregate,
     Kind,
     Nil,
     Record,
@@ -73,7 +74,7 @@ def compile_term(term: Term, slots: Mapping[str, int], context: Context) -> Expr
             return _call(term, slots, context)
         case UserCall():
             return _user_call(term, slots, context)
-        case Wildcard() | Counter() | Aggregate():
+        case Wildcard() | Counter() | Aggregate() | HeadAggregate():
             raise AssertionError(f"{term!r} has no value of its own")
 
 
