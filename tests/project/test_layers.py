@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("app",),
     ("__init__",),
-    ("lineage",),  # asks in rules and runs on Spark, so it stands above both
+    ("lineage", "network"),  # lineage asks in rules and runs on Spark, so it stands above both
     ("spark",),
     ("database",),
     ("explained",),

@@ -1,0 +1,1 @@
+"""Networks of nodes that run NDlog rules and keep distributed views with provenance."""
