@@ -87,6 +87,8 @@ class Scheme(Protocol):
     as tuples with sign -1. The others know base tuples by variables: a base tuple that goes makes
     its variable false, every processor is told (`DEAD`), and annotations are restricted.
     A scheme belongs to one processor; what it remembers (dead variables, managers) it keeps itself.
+    In that family a row of an aggregate, and a negated literal that holds, are base tuples of their
+    own: each gets a fresh variable from `base` when it begins to hold, false when it ceases to.
     """
 
     name: str
@@ -108,15 +110,21 @@ class Scheme(Protocol):
         """Return the annotation of one derivation; None when a premise does not hold any more."""
 
     def merge(
-        self, old: Annotation | None, new: Annotation
-    ) -> tuple[Annotation, Annotation | None]:
+        self, relation: str, row: Row, old: Annotation | None, new: Annotation
+    ) -> tuple[Annotation | None, Annotation | None]:
         """Return what is now known of a tuple, and what of it is news to those above (or None).
 
-        `old` is None for a tuple that is not there. No news: the derivation was absorbed.
+        `old` is None for a tuple that is not there. No news: the derivation was absorbed. Nothing
+        known: the tuple stays away for now (over-deletion keeps it back until it may come again).
         """
 
-    def withdraw(self, old: Annotation, gone: Annotation) -> Annotation | None:
-        """Return what is left of a tuple of which a derivation was retracted; None: nothing."""
+    def withdraw(
+        self, relation: str, row: Row, old: Annotation | None, gone: Annotation
+    ) -> Annotation | None:
+        """Return what is left of a tuple of which a derivation was retracted; None: nothing.
+
+        It is asked also for a tuple that is not there (`old` is None).
+        """
 
     def arrive(self, annotation: Annotation) -> Annotation | None:
         """Return an annotation from the wire without variables known to be false; None: nothing."""
@@ -140,14 +148,33 @@ class Scheme(Protocol):
         """Return the bytes that the annotation has on the wire."""
 
 
+class Gate(Protocol):
+    """What stands before a table and lets through only some of the updates for it.
+
+    Aggregate selection is one (Liu et al. 2008, algorithm 4). A node that has a gate for a relation
+    gives it each update for that relation, and handles what the gate returns instead.
+    """
+
+    def attach(self, host: Host) -> None:
+        """Learn the processor that this gate works for."""
+
+    def push(self, update: Update) -> Sequence[Update]:
+        """Take an update; return those that pass, in order."""
+
+    def kill(self, dead: frozenset[Hashable]) -> Sequence[Update]:
+        """Restrict what waits here; return what passes now. Called before tables are restricted."""
+
+
 class Shipper(Protocol):
-    """What happens to a derived update on its way to another processor."""
+    """What happens to a derived update on its way to its processor."""
+
+    local: bool  # whether `push` is also asked about tuples of this processor
 
     def attach(self, host: Host) -> None:
         """Learn the processor that this shipper works for."""
 
     def push(self, target: str, update: Update) -> None:
-        """Take an update that was derived for a tuple at another processor."""
+        """Take an update that was derived; one for this processor goes on with `host.enqueue`."""
 
     def flush(self) -> None:
         """Send what should not wait longer: the processor has run to completion."""
@@ -165,12 +192,18 @@ class Host(Protocol):
     name: str
     clock: Clock
     scheme: Scheme
+    peers: Sequence[str]  # all processors but this one
+    updates_sent: int  # to other processors, counted when the transport takes them
+    updates_received: int
 
     def send(self, target: str, message: Message) -> None:
         """Encode a message and give it to the transport."""
 
     def broadcast(self, message: Control) -> None:
         """Send a control message to every other processor."""
+
+    def falsify(self, variables: Sequence[Hashable]) -> None:
+        """Make variables of this processor false, here and (after what is sent now) everywhere."""
 
     def enqueue(self, update: Update) -> None:
         """Let the processor handle an update as if it had been derived here."""
