@@ -1,0 +1,1 @@
+"""Provenance of tuples spread over processors: schemes of annotations, and how they ship."""
