@@ -55,7 +55,8 @@ def group_space(space: str, attempt: int = 0, *, entity: bool = False) -> str:
     """
     if entity:
         return f"group-of/{space}"
-    return f"group/{space}@{attempt}" if attempt else f"group/{space}"
+    # Attempt 2 of `a` is another group than `a@2`, whose attempt is told, too.
+    return f"group/{space}@{attempt}" if attempt or "@" in space else f"group/{space}"
 
 
 def reduced_of(rows: Iterable[tuple[Link, Name, Name]]) -> pa.Table:

@@ -7,11 +7,12 @@ of one edge or more from one to the other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from whence.lineage.events import Edge, Kind
-from whence.lineage.names import INNER
+from whence.lineage.names import INNER, canonical
 from whence.lineage.reduced import Name, Pair
 from whence.syntax.nodes import Program
 
@@ -63,7 +64,7 @@ def pairs(
     """
     from whence.engine.naive import evaluate
 
-    edges = list(edges)
+    edges = [_settled(edge) for edge in edges]
     ended = {(e.source, e.attempt) for e in edges if e.kind is Kind.END}
     numbers: dict[tuple[object, ...], int] = {}
     facts: set[tuple[int, int]] = set()
@@ -97,3 +98,9 @@ def pairs(
     )["pair"]
     pairs = {(entities[int(o)], entities[int(i)]) for o, i in found}  # type: ignore[arg-type]
     return {(o, i) for o, i in pairs if not (o[0].startswith(INNER) or i[0].startswith(INNER))}
+
+
+def _settled(edge: Edge) -> Edge:
+    """Return the edge between the nodes that the printed names are read as."""
+    target = None if edge.target is None else canonical(*edge.target)
+    return replace(edge, source=canonical(*edge.source), target=target)

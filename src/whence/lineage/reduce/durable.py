@@ -10,15 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
-from whence.diagnostics import Diagnostic, UsageError
+from whence.diagnostics import DataError, Diagnostic, UsageError
 from whence.lineage.events import EDGES
 from whence.lineage.reduce.forget import everything, pass_on
 from whence.lineage.reduce.graph import Graph
@@ -37,6 +38,7 @@ from whence.store.snapshot import STATE, read_snapshot
 
 _FILES: Final = Files()
 _STORE: Final = bytes(16)
+_NAME: Final = re.compile(r"(\d{12,})-\d{5,}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Committed:
     late: int = 0
     asked: dict[str, object] = field(default_factory=dict)
     """What the steps were made with: the stream, and settings that change them."""
+    files: int | None = None
+    """How many files of steps count, so that none can be lost unseen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,17 @@ class Steps:
             what = f"`{self.path}` is the state of another reduction: it differs in {other}"
             hint = "give the settings it was begun with, or another folder"
             raise UsageError(Diagnostic("W1129", what, hint=hint))
-        return Committed(**{**told, "offsets": tuple(told["offsets"])})
+        found = Committed(**{**told, "offsets": tuple(told["offsets"])})
+        there = len(self._names(found.step))
+        if found.files not in (None, there):
+            what = f"`{self.path}` has {there} files of steps, and {found.files} were written"
+            hint = "restore a copy, or begin again in another folder"
+            raise DataError(Diagnostic("W1200", what, hint=hint))
+        return found
 
     def commit(self, committed: Committed) -> None:
         """Let a step count."""
+        committed = replace(committed, files=len(self._names(committed.step)))
         told = {name: getattr(committed, name) for name in committed.__slots__}
         _put(self.path / "committed", 0, json.dumps(told).encode())
 
@@ -133,10 +144,14 @@ class Steps:
         self, step: int, partition: int
     ) -> tuple[dict[str, Any], dict[str, pa.Table]] | None:
         """Return the last file of a partition up to a step: it may have had nothing to do since."""
-        names = os.listdir(self.path / "steps")
-        found = [n.split("-") for n in names if n.endswith(f"-{partition:05d}")]
-        steps = [int(number) for number, _ in found if int(number) <= step]
+        names = [n for n in self._names(step) if n.endswith(f"-{partition:05d}")]
+        steps = [int(name.split("-")[0]) for name in names]
         return self._get(max(steps), partition) if steps else None
+
+    def _names(self, step: int) -> list[str]:
+        """Return the names of the files of all steps up to this one."""
+        found = map(_NAME.fullmatch, os.listdir(self.path / "steps"))
+        return [name[0] for name in found if name and int(name[1]) <= step]
 
     def state(self, committed: Committed, partitions: int) -> Iterator[pa.RecordBatch]:
         """Give all edges of the state: what was passed on, and what is open."""

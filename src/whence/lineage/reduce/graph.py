@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.lineage.names import INNER, print_name
+from whence.lineage.names import INNER, print_name, settled
 from whence.lineage.reduce import kernels as k
 from whence.lineage.reduce.compiled import WORTH_COMPILING, compile_kernels
 from whence.lineage.reduce.spill import Arena
@@ -95,12 +95,13 @@ class Graph:
         if self.rows >= WORTH_COMPILING:
             compile_kernels()
         kind = batch.column(0).to_numpy()
-        target_space, target = batch.column(3), batch.column(4)
+        source_space, source_numbers = settled(batch.column(1), batch.column(2))
+        target_space, target = settled(batch.column(3), batch.column(4))
         if target.null_count or target_space.null_count or (len(kind) and kind.max() > k.END):
             _check(batch)
-        source_codes = self._coded(batch.column(1))
+        source_codes = self._coded(source_space)
         target_codes = self._coded(target_space)
-        source = batch.column(2).to_numpy()
+        source = source_numbers.to_numpy()
         oldest, time = NEVER, source  # nothing is older than never, whatever its time
         if self.timed:
             time = _times(batch.column(8), self.clock)
@@ -230,7 +231,9 @@ def _times(array: pa.Array, clock: int) -> Array:
     """Return times in microseconds; an event without a time happens when it comes."""
     found = array.cast(pa.int64())
     if found.null_count:
-        now = 0 if clock == NEVER else clock
+        # Others of its batch have come as well: an end must not seem older than they are.
+        latest = pc.max(found).as_py()
+        now = max((time for time in (clock, latest) if time not in (None, NEVER)), default=0)
         found = pc.fill_null(found, now)
     times: Array = found.to_numpy()
     return times

@@ -7,7 +7,7 @@ reduced graph is the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -67,14 +67,16 @@ class LogReduction:
                     progress(reducer.flow)
         return rows
 
-    def _wait(self, offsets: list[int | None]) -> bool:
+    def _wait(self, offsets: Sequence[int | None]) -> bool:
         """Wait for further events as long as the flush time says; say whether some came."""
         if self.settings.flush_time is None:
             return False
         until = time.monotonic() + self.settings.flush_time
+        begin = self.log.begin_offsets(self.topic.name)
+        read = [first if at is None else at for first, at in zip(begin, offsets, strict=True)]
         while time.monotonic() < until:
             ends = self.log.end_offsets(self.topic.name)
-            if any(end > (at or 0) for end, at in zip(ends, offsets, strict=True)):
+            if any(end > at for end, at in zip(ends, read, strict=True)):
                 return True
             time.sleep(min(0.05, self.settings.flush_time / 10))
         return False
@@ -101,7 +103,7 @@ class LogReduction:
         while True:
             after = self._step(steps, committed, step)
             if after is None:
-                if not self._wait(list(committed.offsets)):
+                if not self._wait(self._offsets(committed)):
                     break
                 continue
             steps.commit(after)
@@ -133,13 +135,24 @@ class LogReduction:
             "watermark": watermark,
         }
 
+    def _offsets(self, committed: Committed) -> list[int]:
+        """Return where partitions are read on; before the first step, where they begin."""
+        if not committed.offsets:
+            return self.log.begin_offsets(self.topic.name)
+        if len(committed.offsets) != self.topic.partitions:
+            told = f"the state is of {len(committed.offsets)} partitions"
+            what = f"{told}, and `{self.topic.name}` has {self.topic.partitions}"
+            hint = "give another folder for the state of another topic"
+            raise UsageError(Diagnostic("W1129", what, hint=hint))
+        return list(committed.offsets)
+
     def _told(self, committed: Committed) -> None:
         self.flow.edges, self.flow.local_out = committed.edges, committed.local_out
         self.flow.late = committed.late
 
     def _step(self, steps: Steps, before: Committed, size: int) -> Committed | None:
         """Take the next step, unless there is nothing to read."""
-        offsets = list(before.offsets) or self.log.begin_offsets(self.topic.name)
+        offsets = self._offsets(before)
         number, edges, out, late, rows = before.step + 1, 0, 0, 0, 0
         for partition in range(self.topic.partitions):
             batches: list[pa.RecordBatch] = []

@@ -33,5 +33,6 @@ KEPT: Final = 3
 GROUP: Final = 4
 LIST: Final = 5
 
-SPACE_BITS: Final = 32
+# A key has a space, a bit for activities and an attempt: 31, 1 and 32 bits.
+SPACE_BITS: Final = 31
 ACTIVITY: Final = 1 << SPACE_BITS
