@@ -1,0 +1,1 @@
+"""Protocols and queries of networks as programs of NDlog: one file each, listed in `library.py`."""
