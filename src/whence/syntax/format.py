@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from whence.syntax.layout import CLOSERS, Piece, Remark, lay_out
+from whence.syntax.ndlog import ndlog_statements
 from whence.syntax.scanner import Comment, Scan
 from whence.syntax.souffle import statements
 
 
-def format_source(text: str, name: str = "<text>") -> str:
+def format_source(text: str, name: str = "<text>", *, dialect: str = "souffle") -> str:
     """Return the text with every statement laid out anew, in order, and all comments kept.
 
     Blank lines between statements stay, at most one in a row.
@@ -17,7 +18,8 @@ def format_source(text: str, name: str = "<text>") -> str:
     >>> print(format_source("a( x ):-b(x) ,!c( x+1 ).  // why"), end="")
     a(x) :- b(x), !c(x + 1).  // why
     """
-    scanned, begins = statements(text, name=name)
+    found = ndlog_statements if dialect == "ndlog" else statements
+    scanned, begins = found(text, name=name)
     pieces = _attach(scanned, frozenset(begins))
     end = len(pieces) - 1
     lines: list[str] = []

@@ -18,12 +18,15 @@ INDENT: Final = 4
 
 CLOSERS: Final = frozenset({"COMMA", "SEMICOLON", "RPAREN", "RBRACKET", "RBRACE"})
 _OPENERS: Final = frozenset({"LPAREN", "LBRACKET", "LBRACE"})
-_TIGHT_BEFORE: Final = frozenset({"COMMA", "SEMICOLON", "RPAREN", "RBRACKET", "DOT"})
-_TIGHT_AFTER: Final = frozenset({"LPAREN", "LBRACKET", "AT", "NOT", "DOT"})
-_CALLED: Final = frozenset({"IDENT", "FUNCTION", "MATCH", "AS", "AUTOINC", "MINMAX"})
+_TIGHT_BEFORE: Final = frozenset({"COMMA", "SEMICOLON", "RPAREN", "RBRACKET", "DOT", "RANGLE"})
+_TIGHT_AFTER: Final = frozenset({"LPAREN", "LBRACKET", "AT", "NOT", "DOT", "HASH", "FOLD"})
+_CALLED: Final = frozenset(
+    {"IDENT", "FUNCTION", "MATCH", "AS", "AUTOINC", "MINMAX"}
+    | {"MATERIALIZE", "KEYS", "WATCH", "INCLUDE"}
+)
 _OPERAND_END: Final = frozenset(
     {"IDENT", "NUMBER", "UNSIGNED", "FLOAT", "ADDRESS", "STRING", "UNDERSCORE", "NIL", "DOLLAR"}
-    | {"RPAREN", "RBRACKET", "RBRACE"}
+    | {"RPAREN", "RBRACKET", "RBRACE", "VARIABLE", "INFINITY", "TRUTH"}
 )
 
 
@@ -82,6 +85,10 @@ def _spaced(pieces: Sequence[Piece], index: int, statement: str) -> bool:
     earlier = pieces[index - 2].token.type if index > 1 else ""
     if kind in _TIGHT_BEFORE or before in _TIGHT_AFTER:
         return False
+    if (kind == "AT" and before == "IDENT") or (kind == "LPAREN" and earlier == "AT"):
+        return False  # `relation@X(`
+    if "MINUS" in (kind, before) and _in_label(pieces, index):
+        return False
     if kind == "LPAREN":
         return not (before in _CALLED or (before == "COLON" and statement == "PLAN"))
     if "COLON" in (kind, before):
@@ -93,6 +100,15 @@ def _spaced(pieces: Sequence[Piece], index: int, statement: str) -> bool:
     if before == "MINUS":
         return earlier in _OPERAND_END
     return True
+
+
+def _in_label(pieces: Sequence[Piece], index: int) -> bool:
+    """Whether a piece is part of the label of a rule such as `sp1-d`, or of those included."""
+    first = pieces[0].token.type
+    if first == "HASH":
+        return pieces[1].token.type == "INCLUDE"
+    label = all(p.token.type in ("IDENT", "VARIABLE", "NUMBER", "MINUS") for p in pieces[:index])
+    return label and first in ("IDENT", "VARIABLE")
 
 
 def _annotates(pieces: Sequence[Piece], index: int) -> bool:

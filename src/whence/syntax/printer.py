@@ -60,6 +60,10 @@ _ESCAPED: Final = {ord(char): f"\\{letter}" for letter, char in ESCAPES.items() 
 
 def print_program(program: Program) -> str:
     """Return the program, one statement a line, declarations before rules."""
+    if program.dialect == "ndlog":
+        from whence.syntax.ndlog_printer import print_ndlog
+
+        return print_ndlog(program)
     sections: tuple[Iterable[str], ...] = (
         map(print_pragma, program.pragmas),
         map(print_type, program.types),
@@ -284,11 +288,11 @@ def print_constant(constant: Constant) -> str:
     if isinstance(value, str):
         return quote(value)
     if constant.kind is Kind.FLOAT or isinstance(value, float):
-        return _float(float(value))
+        return print_float(float(value))
     return f"{value}u" if constant.kind is Kind.UNSIGNED else str(value)
 
 
-def _float(value: float) -> str:
+def print_float(value: float) -> str:
     """Return the shortest digits that read back as the same float, without exponent if short."""
     if not math.isfinite(value):
         return str(value)

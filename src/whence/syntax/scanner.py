@@ -50,8 +50,9 @@ class Scan:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-# No program we accept has these, so each becomes one token, to be spoken of as a whole.
-_HABITS: Final = r"choice-domain\b|:=|==|=>|=<|->|<>|<<|>>>?|\*\*|&&|\|\||\^\^|'[^'\n]*'"
+# What a grammar has no word for becomes one token all the same, to be spoken of as a whole.
+_HABITS: Final = (":=", "==", "=>", "=<", "->", "<>", "<<", ">>>", ">>", "**", "&&", "||", "^^")
+_LONG_HABITS: Final = r"choice-domain\b|'[^'\n]*'"
 _LINE_MARKER: Final = re.compile(r"#\s*(?:line\s+)?\d")
 _PREPROCESSOR: Final = re.compile(
     r"#\s*(define|undef|include|if|ifdef|ifndef|elif|else|endif|pragma|error|warning)\b"
@@ -62,13 +63,17 @@ _PREPROCESSOR: Final = re.compile(
 def _pattern(grammar: str) -> re.Pattern[str]:
     table = load(grammar)
     signs = sorted((w for w in table.words if not w[0].isalpha()), key=lambda w: (-len(w), w))
+    habits = [word for word in _HABITS if word not in table.words]
     parts = {
         "_SPACE": r"[\s\ufeff]+",
         "_COMMENT": r"//[^\n]*|/\*(?s:.*?)\*/",
-        "_HASH": r"#(?:\\(?s:.)|[^\n\\])*",
-        "_DOTTED": "|".join(re.escape(w) + r"(?![\w?(])" for w in signs if w[1:].isidentifier()),
+        **({} if "#" in table.words else {"_HASH": r"#(?:\\(?s:.)|[^\n\\])*"}),
+        "_DOTTED": "|".join(re.escape(w) + r"(?![\w?(])" for w in signs if w[1:].isidentifier())
+        or "(?!)",
         "_UNKNOWN": r'(?<!\S)\.[a-z_]+(?=[ \t]+[\w?"])',
-        "_HABIT": _HABITS,
+        "_HABIT": "|".join(
+            [_LONG_HABITS, *(re.escape(w) for w in _HABITS if w not in table.words)]
+        ),
         **table.patterns,
         "_UNCLOSED": r'"|/\*',
         "_SIGN": "|".join(re.escape(w) for w in signs if not w[1:].isidentifier()),

@@ -18,7 +18,10 @@ from typing import Any, Final
 END: Final = "$END"
 FOLDER: Final = Path(__file__).parent
 
-STARTS: Final[dict[str, tuple[str, ...]]] = {"souffle": ("program", "goal")}
+STARTS: Final[dict[str, tuple[str, ...]]] = {
+    "souffle": ("program", "goal"),
+    "ndlog": ("program", "goal"),
+}
 """The start symbols of each grammar."""
 
 
