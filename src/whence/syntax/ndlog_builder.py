@@ -75,7 +75,7 @@ class NdlogBuilder(TermBuilder):
     # ── statements
 
     def materialize(self, word: Token, _: Token, table: Token, *rest: object) -> Materialize:
-        _, lifetime, _, size, *_, dot = rest
+        lifetime, size, dot = rest[1], rest[3], rest[-1]
         keys = next((item for item in rest if isinstance(item, list)), [])
         assert isinstance(lifetime, Constant)
         assert isinstance(size, Constant)

@@ -71,9 +71,7 @@ def _pattern(grammar: str) -> re.Pattern[str]:
         "_DOTTED": "|".join(re.escape(w) + r"(?![\w?(])" for w in signs if w[1:].isidentifier())
         or "(?!)",
         "_UNKNOWN": r'(?<!\S)\.[a-z_]+(?=[ \t]+[\w?"])',
-        "_HABIT": "|".join(
-            [_LONG_HABITS, *(re.escape(w) for w in _HABITS if w not in table.words)]
-        ),
+        "_HABIT": "|".join([_LONG_HABITS, *map(re.escape, habits)]),
         **table.patterns,
         "_UNCLOSED": r'"|/\*',
         "_SIGN": "|".join(re.escape(w) for w in signs if not w[1:].isidentifier()),
