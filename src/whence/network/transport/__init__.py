@@ -1,0 +1,1 @@
+"""Transports: bytes between processors, simulated or over UDP, in order, once, authenticated."""
