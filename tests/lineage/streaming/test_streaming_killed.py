@@ -30,7 +30,7 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     """Start a driver in a process group of its own."""
     return subprocess.Popen(
         [sys.executable, driver.__file__, str(folder / "log"), str(folder / "state")],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), *sys.path))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
