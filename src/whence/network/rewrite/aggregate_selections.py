@@ -98,6 +98,8 @@ def _objection(program: Program, one: AggregateSelection, alive: list[AggregateS
         return f"`{name}` itself is asked for"
     if any(watch.relation == name for watch in program.watches):
         return f"`{name}` itself is watched"
+    if not any(_reads(rule, name) for rule in program.rules if rule.head.relation == name):
+        return f"`{name}` is not recursive: nothing is sent for what is not best"
     best = {(head, chosen) for head, chosen in _suggested(program) if chosen in alive}
     for rule in program.rules:
         if name in {atom.relation for atom in rule.heads} and rule.delete:
@@ -116,6 +118,10 @@ def _objection(program: Program, one: AggregateSelection, alive: list[AggregateS
         elif not _wants_best(rule, used[0], best):
             return f"rule {_label(rule)} needs more of `{name}` than the best"
     return ""
+
+
+def _reads(rule: Rule, name: str) -> bool:
+    return any(atom.relation == name for atom in body_atoms(rule.body))
 
 
 def _label(rule: Rule) -> str:

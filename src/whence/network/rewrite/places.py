@@ -81,6 +81,16 @@ def relation_names(program: Program) -> set[str]:
     return names
 
 
+def fresh(program: Program, base: str) -> str:
+    """Return a name like `base` that no relation of the program has."""
+    taken = relation_names(program)
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}{number}"
+    return name
+
+
 def is_pure(literal: Literal) -> bool:
     """Say whether a literal means the same wherever and whenever it is looked at."""
     return not any(isinstance(node, Call) and node.functor in IMPURE for node in walk(literal))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from whence.diagnostics import Diagnostic, ProgramError
 from whence.network.rewrite.intermediate import Intermediates
@@ -23,6 +24,8 @@ from whence.syntax.nodes import (
     Rule,
     Term,
     Variable,
+    Wildcard,
+    rebuild,
     variables,
 )
 
@@ -50,6 +53,7 @@ def gather_aggregates(program: Program, made: Intermediates) -> Iterator[Rule]:
 
 
 def _gathered(rule: Rule, made: Intermediates) -> tuple[Rule, Rule]:
+    rule = _wildcards_named(rule)
     head = rule.head
     aggregates = [arg for arg in head.args if isinstance(arg, HeadAggregate)]
     # Only these do not care how often a value is there.
@@ -72,6 +76,22 @@ def _gathered(rule: Rule, made: Intermediates) -> tuple[Rule, Rule]:
     body: tuple[Literal, ...] = (row,)
     second = replace(rule, body=body, name=made.label(rule, [first], last=True))
     return first, second
+
+
+def _wildcards_named(rule: Rule) -> Rule:
+    """Return the rule with a name for each `_`, as a count is over all that a body matches."""
+    taken = {*variables(rule.head, *rule.body)}
+    numbers = count()
+
+    def name(node: Term | Literal) -> Term | Literal:
+        if isinstance(node, Wildcard):
+            fresh = next(n for i in numbers if (n := f"W{i}") not in taken)
+            return Variable(fresh, span=node.span)
+        return rebuild(node, name)
+
+    # What is denied binds nothing.
+    body = tuple(rebuild(item, name) if isinstance(item, Atom) else item for item in rule.body)
+    return replace(rule, body=body)
 
 
 def _scattered(rule: Rule) -> Diagnostic:

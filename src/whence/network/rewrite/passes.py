@@ -1,0 +1,117 @@
+"""The passes over NDlog programs, in the order they run, and what they may be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from whence.network.rewrite.aggregate_selections import aggregate_selections
+from whence.network.rewrite.localize import localize
+from whence.network.rewrite.magic_sets import from_destination, from_source
+from whence.network.rewrite.reorder import reorder
+from whence.network.rewrite.search import Search, find_search
+from whence.syntax.nodes import Program
+
+Direction = Literal["auto", "as written", "from source", "from destination"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is done to a program before it runs."""
+
+    without: frozenset[str] = frozenset()
+    """Names of passes that do not run."""
+    search: Direction = "auto"
+    """From where walks along links are searched, when a query names nodes."""
+    later: bool = False
+    """Whether queries come while the program runs, as rows of magic tables."""
+    period: float | None = None
+    """Seconds between what aggregate selections let through; None: at once."""
+    backward: bool = True
+    """Whether answers against a link ask for the link back."""
+
+
+@dataclass(slots=True)
+class _State:
+    options: Options
+    search: Search | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+Pass: TypeAlias = Callable[[Program, _State], Program]
+
+
+def _reorder(program: Program, state: _State) -> Program:
+    search = state.search = find_search(program, state.options.search, state.options.later)
+    state.notes.extend(search.notes)
+    return reorder(program, search.moved) if search.moved and search.turned else program
+
+
+def _magic_sets(program: Program, state: _State) -> Program:
+    search = state.search or find_search(program, "as written", state.options.later)
+    if search.moved is None or search.bound is None:
+        return program
+    magic = from_source if search.turned else from_destination
+    return magic(program, search.moved, search.bound)
+
+
+def _aggregate_selections(program: Program, state: _State) -> Program:
+    return aggregate_selections(program, period=state.options.period)
+
+
+def _localize(program: Program, state: _State) -> Program:
+    return localize(program, backward=state.options.backward)
+
+
+PASSES: Final[tuple[tuple[str, Pass], ...]] = (
+    ("reorder", _reorder),  # first: it knows the rules as they were written
+    ("magic_sets", _magic_sets),  # filters stand where the search begins and ends
+    ("aggregate_selections", _aggregate_selections),  # on the relations that will be sent
+    ("localize", _localize),  # last: whatever was added may span several nodes
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A program after a pass, and what the pass has to say."""
+
+    name: str
+    program: Program
+    notes: tuple[str, ...] = ()
+
+
+def run_passes(program: Program, options: Options | None = None) -> tuple[Step, ...]:
+    """Return the program after each pass that runs."""
+    state = _State(options or Options())
+    steps = []
+    for name, run in PASSES:
+        if name in state.options.without:
+            continue
+        state.notes = []
+        program = run(program, state)
+        steps.append(Step(name, program, tuple(state.notes)))
+    return tuple(steps)
+
+
+def prepare(program: Program, options: Options | None = None) -> Program:
+    """Return the program as nodes run it: after all passes.
+
+    >>> from whence.syntax.ndlog import parse_ndlog
+    >>> print(prepare(parse_ndlog('''
+    ... fullyConnected.
+    ... materialize(link, infinity, infinity, keys(1,2)).
+    ... materialize(reachable, infinity, infinity, keys(1,2)).
+    ... reachable(@S,D) :- link(@S,Z), reachable(@Z,D).
+    ... ''')))
+    fullyConnected.
+    <BLANKLINE>
+    materialize(link, infinity, infinity, keys(1, 2)).
+    materialize(reachable, infinity, infinity, keys(1, 2)).
+    materialize(linkD, infinity, infinity, keys()).
+    <BLANKLINE>
+    linkD(S, @Z) :- link(@S, Z).
+    reachable(@S, D) :- linkD(S, @Z), reachable(@Z, D).
+    """
+    steps = run_passes(program, options)
+    return steps[-1].program if steps else program
