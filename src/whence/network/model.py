@@ -135,6 +135,9 @@ class Scheme(Protocol):
     def restrict(self, annotation: Annotation, dead: frozenset[Hashable]) -> Annotation | None:
         """Return the annotation with these variables false; None when nothing derives it."""
 
+    def settle(self) -> None:
+        """Tidy up: the processor has run to completion, nothing is queued, all is restricted."""
+
     def control(self, source: str, message: Control) -> None:
         """Take a control message of a kind that only the scheme knows."""
 

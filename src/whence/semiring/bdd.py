@@ -7,7 +7,7 @@ both are bounded here, and what exceeds them is refused.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,11 @@ class Diagrams:
         self.true = Formula(self, self._manager.true(), 0)
         self.false = Formula(self, self._manager.false(), 0)
 
+    @property
+    def size(self) -> int:
+        """About how many nodes there are, with those that are garbage by now."""
+        return self._manager.approx_num_inner_nodes()
+
     def variable(self, label: Hashable) -> Formula:
         """Return the variable of that label, a new one at the first mention."""
         number = self._numbers.get(label)
@@ -65,6 +70,35 @@ class Diagrams:
         """Return the disjunction."""
         width = self._width(a, b)
         return Formula(self, self._within(lambda: a.function | b.function), width)
+
+    def without(self, formula: Formula, labels: Iterable[Hashable]) -> Formula:
+        """Return a monotone function with these variables false.
+
+        It is true for all values of them exactly where it is true when they are false.
+        """
+        numbers = [self._numbers[label] for label in labels if label in self._numbers]
+        if not numbers:
+            return formula
+
+        def restricted() -> BDDFunction:
+            product = self._manager.true()
+            for number in numbers:
+                product &= self._manager.var(number)
+            return formula.function.forall(product)
+
+        return Formula(self, self._within(restricted), formula.width)
+
+    def nodes(self, formula: Formula) -> list[tuple[int, int, int]]:
+        """Return the inner nodes, children first, as a variable and what is when it is true or not.
+
+        Of those two, 0 is false, 1 is true and n is the node at place n - 2.
+        """
+        places = {self.false.function: 0, self.true.function: 1}
+        out: list[tuple[int, int, int]] = []
+        for function, (variable, high, low) in self._nodes(formula).items():
+            places[function] = len(out) + 2
+            out.append((variable, places[high], places[low]))
+        return out
 
     def support(self, formula: Formula) -> set[int]:
         """Return the numbers of the variables that the function depends on."""
