@@ -39,20 +39,24 @@ class Function(NamedTuple):
 
 
 def concat_path(left: Any, right: Any) -> Path:
-    """Return a path with a node before it or behind it, or two paths in one.
+    """Return a path with a node before it or behind it.
+
+    What stands before a list is taken for a node, so that the result is always the longer one.
 
     >>> concat_path("a", ("b", "c")), concat_path(("a", "b"), "c")
     (('a', 'b', 'c'), ('a', 'b', 'c'))
     """
-    if isinstance(right, tuple):
-        return (*left, *right) if isinstance(left, tuple) else (left, *right)
-    return (*_path(left), right)
+    return (left, *right) if isinstance(right, tuple) else (*_path(left), right)
 
 
 def _path(value: Any) -> Path:
     if not isinstance(value, tuple):
         raise TypeError(f"{value!r} is no list")
     return value
+
+
+def _concat(left: Any, right: Any) -> Path:
+    return (*_path(left), *_path(right))
 
 
 def _append(path: Any, item: Any) -> Path:
@@ -191,6 +195,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
         "f_init": Function(_init, 1, None),
         "f_list": Function(_init, 0, None),
         "f_concatPath": Function(concat_path, 2, 2),
+        "f_concat": Function(_concat, 2, 2),
         "f_append": Function(_append, 2, 2),
         "f_inPath": Function(_in_path, 2, 2),
         "f_member": Function(_in_path, 2, 2),
