@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from whence.diagnostics import DataError, Diagnostic
 from whence.lineage.names import SPACES
 
 Name: TypeAlias = tuple[str, int]
@@ -143,6 +144,7 @@ def _resolve(
 ) -> np.ndarray[Any, Any]:
     """Return all inputs of a group; groups may lie deeper than Python's stack."""
     stack = [group]
+    begun: set[tuple[int, int]] = set()
     while stack:
         top = stack[-1]
         missing = [g for g in below.get(top, ()) if g not in resolved]
@@ -154,6 +156,10 @@ def _resolve(
                 found = np.concatenate(parts)
                 resolved[top] = np.unique(found, axis=0) if len(parts) > 1 else found
         else:
+            begun.add(top)
+            if not begun.isdisjoint(missing):
+                told = "groups of a reduced graph depend on each other"
+                raise DataError(Diagnostic("W1201", told))
             stack.extend(missing)
     return resolved[group]
 

@@ -206,11 +206,13 @@ def _file(space: str, number: int) -> str:
 def test_a_reduced_graph_is_added_as_it_is(tmp_path: Path) -> None:
     line = '{"wasDerivedFrom":{"_:1":{"prov:generatedEntity":"b/1","prov:usedEntity":"a/1"}}}\n'
     (tmp_path / "edges.jsonl").write_text(line)
-    for name in ("one.parquet", "two.parquet"):
+    for name in ("one.parquet", "two.parquet", "one.arrow"):
         whence("lineage", "reduce", tmp_path / "edges.jsonl", "-o", tmp_path / name)
     ended = whence("lineage", "import", tmp_path / "r", tmp_path / "one.parquet")
     assert ended.out == "imported/one: 1 edges reduced to 1\n"
     assert whence("lineage", "backward", tmp_path / "r", "b/1").out == "a: 1 row\n  a/1\n"
+    ended = whence("lineage", "import", tmp_path / "r", tmp_path / "one.arrow")
+    assert ended.out == "imported/one: 1 edges reduced to 1\n"
     both = (tmp_path / "one.parquet", tmp_path / "two.parquet")
     ended = whence("lineage", "import", tmp_path / "r", *both, "--job", "x")
     assert ended.code == 2
@@ -233,7 +235,7 @@ def test_topics_of_a_log_are_jobs(tmp_path: Path) -> None:
         log.append("count", partition, batch_of(edges))
     ended = whence("lineage", "import", tmp_path / "r", tmp_path / "log", "--workflow", "w")
     assert ended.code == 0, ended.err
-    assert ended.out == "w/count: 5 edges reduced to 1\n"
+    assert ended.out == "w/count: 4 edges reduced to 1\n"
     assert set(Repository(tmp_path / "r").backward("b/0").ends) == {("a", 0)}
 
 

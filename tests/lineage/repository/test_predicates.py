@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lineage.repository.workflows import Quick
-from whence.diagnostics import LimitError, WhenceError
+from whence.diagnostics import LimitError, UsageError, WhenceError
 from whence.lineage.reduced import Link, reduced_of
 from whence.lineage.repository.repository import Repository
-from whence.lineage.repository.rows import matching
+from whence.lineage.repository.rows import POSITION, matching
 
 ROWS = pa.table({"id": [4, 5, 6], "author": ["ann", "bob", "ann"], "stars": [1, None, 3]})
 
@@ -176,3 +176,12 @@ def test_an_empty_repository_is_asked_in_sql(tmp_path: Path) -> None:
 def test_sql_only_reads_the_repository(repository: Repository, question: str) -> None:
     with pytest.raises(WhenceError, match="W1154"):
         repository.sql(question)
+
+
+def test_columns_of_nearly_one_name_are_told_apart() -> None:
+    table = pa.table({"id": [1, 2], "ID": [3, 4], "__whence_row_0": [7, 8], "#": [9, 9]})
+    for column, expected in (("id", 2), ("ID", 4), ("__whence_row_0", 8), (POSITION, 1)):
+        assert list(matching("t", table, '"__whence_row_0" = 8', id=column)) == [("t", expected)]
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"])
+    with pytest.raises(UsageError, match=r"W1152.*several"):
+        matching("t", twice, None)

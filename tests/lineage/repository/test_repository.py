@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from zlib import crc32
 
 import pyarrow as pa
 import pytest
@@ -134,6 +136,40 @@ def test_a_damaged_index_is_made_again_from_the_edges(repository: Repository) ->
     assert set(Repository(repository.path).backward("c/1").ends) == {("a", 1), ("a", 2)}
 
 
+def test_an_index_that_is_no_file_is_made_again(repository: Repository) -> None:
+    for path in repository.path.glob("*.index"):
+        path.unlink()
+        path.mkdir()
+    assert set(Repository(repository.path).backward("c/1").ends) == {("a", 1), ("a", 2)}
+
+
+def test_every_flipped_bit_of_the_edges_is_seen(repository: Repository) -> None:
+    path = next(repository.path.glob("*.parquet"))
+    whole = path.read_bytes()
+    for place in range(0, len(whole) * 8, 97):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        path.write_bytes(data)
+        for ask in (Repository.facts, lambda r: r.sql("select * from edges")):
+            with pytest.raises(WhenceError, match="W1142"):
+                ask(Repository(repository.path))
+
+
+def test_a_repository_of_the_first_format_is_read(repository: Repository) -> None:
+    place = repository.path / "manifest.json"
+    state = json.loads(place.read_text())["state"]
+    del state["tombstones_checksum"]
+    for run in state["runs"]:
+        del run["edges_checksum"]
+    body = json.dumps(state, sort_keys=True, separators=(",", ":")).encode()
+    place.write_text(json.dumps({"format": 1, "checksum": crc32(body), "state": state}))
+    old = Repository(repository.path, files=Quick())
+    assert set(old.backward("c/1").ends) == {("a", 1), ("a", 2)}
+    assert old.facts()["pair"].num_rows
+    old.delete("a/1")
+    assert set(Repository(repository.path).backward("c/1").unknown) == {("c", 1)}
+
+
 def test_damage_is_told(repository: Repository) -> None:
     for path in repository.path.glob("*.index"):
         path.unlink()
@@ -150,7 +186,7 @@ def test_damage_is_told(repository: Repository) -> None:
     place.write_text(text.replace('"job":"one"', '"job":"onf"'))
     with pytest.raises(WhenceError, match="W1142"):
         Repository(repository.path)
-    place.write_text(text.replace('"format": 1', '"format": 9'))
+    place.write_text(text.replace('"format": 2', '"format": 9'))
     with pytest.raises(WhenceError, match="W1144"):
         Repository(repository.path)
     place.write_text("{")

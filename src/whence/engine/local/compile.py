@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -50,46 +50,73 @@ class Kernel:
             return self.function(*args)
 
 
-_kernels: list[Kernel] = []
-_inlined: list[FunctionType] = []
-_lock = threading.Lock()
+class Kernels:
+    """The kernels of one package and the helpers they call, which are compiled together.
+
+    A kernel imports the decorators of its registry from outside the package, so that the package
+    is not loaded to make the registry.
+    """
+
+    def __init__(self, package: str, name: str) -> None:
+        self._package = package
+        self._name = name
+        self._kernels: list[Kernel] = []
+        self._inlined: list[FunctionType] = []
+        self._lock = threading.Lock()
+
+    def kernel(self, function: F) -> F:
+        """Make the function a kernel; once compiled it runs without the GIL."""
+        made = Kernel(cast(FunctionType, function))
+        self._kernels.append(made)
+        return cast(F, made)
+
+    def inline(self, function: F) -> F:
+        """Mark a helper that only kernels call."""
+        self._inlined.append(cast(FunctionType, function))
+        return function
+
+    def compile(self) -> None:
+        """Have every kernel compiled (or loaded from the cache) when it is next called."""
+        with self._lock:
+            if "WHENCE_INTERPRET" in os.environ:
+                return
+            if self._kernels and self._kernels[-1].compiled is not None:
+                return
+            # A kernel whose module is imported later would stay interpreted.
+            for name in self._modules():
+                importlib.import_module(f"{self._package}.{name}")
+            import numba
+
+            helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
+            helpers: dict[FunctionType, object] = {f: helper(f) for f in self._inlined}
+            for function in [*self._inlined, *(k.function for k in self._kernels)]:
+                # Numba looks helpers up where the function does: in the globals of its module.
+                scope = function.__globals__
+                for name, value in list(scope.items()):
+                    if isinstance(value, FunctionType) and value in helpers:
+                        scope[name] = helpers[value]
+            compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+            with keeping_code_in(cache_folder(self.digest)):
+                for made in self._kernels:
+                    made.compiled = compiler(made.function)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The name of this state of the kernels' source."""
+        source = hashlib.sha256()
+        home = importlib.import_module(self._package)
+        loader = cast(Any, home.__spec__).loader
+        for name in sorted(["__init__", *self._modules()]):  # the package may be in an archive
+            source.update(loader.get_data(str(Path(home.__path__[0]) / f"{name}.py")))
+        return f"{self._name}-{source.hexdigest()[:16]}"
+
+    def _modules(self) -> list[str]:
+        home = importlib.import_module(self._package)
+        return [module.name for module in pkgutil.iter_modules(home.__path__)]
 
 
-def kernel(function: F) -> F:
-    """Make the function a kernel; once compiled it runs without the GIL."""
-    made = Kernel(cast(FunctionType, function))
-    _kernels.append(made)
-    return cast(F, made)
-
-
-def inline(function: F) -> F:
-    """Mark a helper that only kernels call."""
-    _inlined.append(cast(FunctionType, function))
-    return function
-
-
-def compile_kernels() -> None:
-    """Have every kernel compiled (or loaded from the cache) when it is next called."""
-    with _lock:
-        if not _kernels or _kernels[-1].compiled is not None or "WHENCE_INTERPRET" in os.environ:
-            return
-        import numba
-
-        # A kernel whose module is imported later would stay interpreted.
-        for module in pkgutil.iter_modules([str(Path(__file__).parent / "kernels")]):
-            importlib.import_module(f"whence.engine.local.kernels.{module.name}")
-        helper = numba.njit(inline="always", error_model="numpy", boundscheck=False)
-        helpers: dict[FunctionType, object] = {f: helper(f) for f in _inlined}
-        for function in [*_inlined, *(k.function for k in _kernels)]:
-            # Numba looks helpers up where the function does: in the globals of its module.
-            scope = function.__globals__
-            for name, value in list(scope.items()):
-                if isinstance(value, FunctionType) and value in helpers:
-                    scope[name] = helpers[value]
-        compiler = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
-        with keeping_code_in(cache_folder()):
-            for made in _kernels:
-                made.compiled = compiler(made.function)
+_ENGINE: Final = Kernels("whence.engine.local.kernels", "kernels")
+kernel, inline, compile_kernels = _ENGINE.kernel, _ENGINE.inline, _ENGINE.compile
 
 
 def cache_folder(digest: str | None = None) -> Path:
@@ -105,21 +132,11 @@ def cache_folder(digest: str | None = None) -> Path:
     if "NUMBA_CACHE_DIR" in os.environ:
         bases.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
     for base in bases:
-        if _writable(base / (digest or _digest())):
-            return base / (digest or _digest())
+        if _writable(base / (digest or _ENGINE.digest)):
+            return base / (digest or _ENGINE.digest)
     folder = Path(tempfile.mkdtemp(prefix="whence-kernels-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-@functools.cache
-def _digest() -> str:
-    source = hashlib.sha256()
-    folder, loader = Path(__file__).parent / "kernels", cast(Any, __spec__).loader
-    names = ["__init__", *(module.name for module in pkgutil.iter_modules([str(folder)]))]
-    for name in sorted(names):  # the package may be in an archive
-        source.update(loader.get_data(str(folder / f"{name}.py")))
-    return f"kernels-{source.hexdigest()[:16]}"
 
 
 def _writable(folder: Path) -> bool:

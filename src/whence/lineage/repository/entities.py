@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whence.lineage.names import SPACES, parse_name, print_name
+from whence.lineage.names import SPACES, canonical, parse_name, print_name, settled
 from whence.lineage.repository import faults
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -153,12 +153,17 @@ def member(numbers: Numbers, among: Numbers) -> npt.NDArray[np.bool_]:
     return np.asarray(among[places] == numbers, np.bool_)
 
 
+def is_text(name: str) -> bool:
+    """Whether a name can be written: one from a command line may hold bytes that are no text."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
+
+
 def _entity(each: object) -> tuple[str, int]:
-    if isinstance(each, str) and each:
+    if isinstance(each, str) and each and is_text(each):
         return parse_name(each)
-    if not _is_pair(each):
+    if not _is_pair(each) or not is_text(each[0]):
         raise faults.no_entity(each)
-    return str(each[0]), int(each[1])
+    return canonical(str(each[0]), int(each[1]))
 
 
 def _is_pair(value: object) -> TypeGuard[tuple[str, int]]:
@@ -174,7 +179,10 @@ def _is_pair(value: object) -> TypeGuard[tuple[str, int]]:
 def _of_table(table: pa.Table) -> Entities:
     try:
         spaces = pc.cast(table["space"], SPACES.value_type).combine_chunks().dictionary_encode()
-        numbers: Any = pc.cast(table["number"], pa.int64()).to_numpy()
+        spaces, settled_numbers = settled(
+            spaces, pc.cast(table["number"], pa.int64()).combine_chunks()
+        )
+        numbers: Any = settled_numbers.to_numpy()
     except (KeyError, pa.ArrowException, ValueError):
         raise faults.no_entity(f"a table of {', '.join(table.column_names)}") from None
     if spaces.null_count or table["number"].null_count:

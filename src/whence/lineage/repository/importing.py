@@ -6,17 +6,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from whence.diagnostics import Diagnostic
+from whence.lineage.events import Kind, concatenate, make_batch
 from whence.lineage.reduced import REDUCED
 from whence.lineage.repository import faults
 from whence.lineage.repository.index import reduced_table
 from whence.lineage.repository.manifest import Run
 from whence.lineage.repository.repository import Repository
+
+_UNTOLD: Final = -1
+"""The attempt of executions whose source tells none; no task has it."""
 
 if TYPE_CHECKING:
     from whence.facts.schema import OnBadRow
@@ -118,20 +123,46 @@ def _reduce(
     reducer = Exact(attempts=attempts, inputs=inputs, outputs=outputs)
     times: list[datetime] = []
     read = 0
-    for batch in _batches(several):
+    for batch in _batches(several, attempts):
         reducer.add(batch)
-        read += batch.num_rows
         ends: Any = pc.min_max(batch.column("time")).as_py()
         times = [t for t in (*times, ends["min"], ends["max"]) if t is not None]
         times = [min(times), max(times)] if times else []
+        kinds = batch.column("kind").to_numpy()
+        read += int(np.count_nonzero(kinds != Kind.END))
     graph = pa.Table.from_batches(list(reducer.finish()), REDUCED)
     first, last = times or (None, None)
     return graph, read, first, last, tuple(reducer.diagnostics)
 
 
-def _batches(several: Sequence[Source]) -> Iterator[pa.RecordBatch]:
+def _batches(several: Sequence[Source], attempts: bool) -> Iterator[pa.RecordBatch]:
     for source in several:
-        yield from source.batches
+        for batch in source.batches:
+            yield batch if source.attempts or not attempts else concatenate(_ended(batch))
+
+
+def _ended(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """Return edges of a source without attempts as those of one attempt each, with its end.
+
+    Where others tell attempts apart, an execution without an end would not count.
+    """
+    told = {name: batch.column(name) for name in batch.schema.names}
+    told["attempt"] = np.full(batch.num_rows, _UNTOLD, np.int32)
+    kind = batch.column("kind").to_numpy()
+    parts = [make_batch(**told)]
+    for end, of in (("source", Kind.USED), ("target", Kind.GENERATED)):
+        whose = batch.filter(pa.array(kind == of))
+        parts.append(
+            make_batch(
+                kind=int(Kind.END),
+                source_space=whose.column(f"{end}_space"),
+                source=whose.column(end),
+                target_space=None,
+                target=None,
+                attempt=_UNTOLD,
+            )
+        )
+    return parts
 
 
 def _topic(log: Log, name: str) -> Source:

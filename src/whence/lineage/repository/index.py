@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whence.lineage.names import settled
 from whence.lineage.reduced import REDUCED, Link
 from whence.lineage.repository import faults
 from whence.lineage.repository.entities import Entities, Numbers, of_arrays, sorted_set
@@ -81,6 +82,13 @@ class Index:
             else:
                 entities[space.name] = self.numbers[nodes[low:high]]
         return of_arrays(entities), np.concatenate(groups)
+
+    def grouped(self) -> npt.NDArray[np.bool_]:
+        """Return which nodes are groups."""
+        found = np.zeros(len(self.numbers), np.bool_)
+        for space in self.spaces:
+            found[space.start : space.end] = space.group
+        return found
 
     def next(self, nodes: Nodes, *, backward: bool) -> Nodes:
         """Return what the nodes depend on, or what depends on them: sorted, each once."""
@@ -294,4 +302,12 @@ def reduced_table(data: object) -> pa.Table:
             columns.append(column.cast(field.type))
         except pa.ArrowException as fault:
             raise faults.no_edges(f"column `{field.name}`: {fault}") from None
-    return pa.Table.from_arrays(columns, schema=REDUCED)
+    batches = pa.Table.from_arrays(columns, schema=REDUCED).to_batches()
+    return pa.Table.from_batches([_named(batch) for batch in batches], REDUCED)
+
+
+def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return edges between the nodes that the printed names are read as."""
+    kind, *ends = batch.columns
+    ends = [*settled(ends[0], ends[1]), *settled(ends[2], ends[3])]
+    return pa.RecordBatch.from_arrays([kind, *ends], schema=REDUCED)

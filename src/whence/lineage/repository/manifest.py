@@ -17,7 +17,10 @@ from whence.store.files import Files
 from whence.store.layout import write_whole
 
 NAME: Final = "manifest.json"
-FORMAT: Final = 1
+HEAD: Final = 64
+"""Bytes in which a manifest has its checksum."""
+FORMAT: Final = 2
+"""The first had no checksums of Parquet files, whose own cover pages only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class Run:
     file: str
     """The stem of its two files: `.parquet` has the edges, `.index` finds them quickly."""
     checksum: int
-    """Of the index: Parquet has checksums of its own."""
+    """Of the index."""
+    edges_checksum: int | None = None
+    """Of the Parquet file."""
 
     def knows(self, space: str) -> bool:
         """Whether the run has entities of this space."""
@@ -63,6 +68,7 @@ class Manifest:
     """The file of what was deleted, if anything was."""
     deleted: int = 0
     """How many entities were deleted."""
+    tombstones_checksum: int | None = None
 
     def files(self) -> set[str]:
         """Return the names of all files that belong to this state."""
@@ -80,7 +86,7 @@ def read_manifest(path: Path) -> Manifest | None:
     try:
         document = json.loads(raw)
         body, checksum, version = document["state"], document["checksum"], document["format"]
-        if version != FORMAT:
+        if version not in (1, FORMAT):
             raise faults.newer(place, version)
         if crc32(_canonical(body)) != checksum:
             raise faults.damaged(place, "its checksum does not fit")
@@ -131,4 +137,4 @@ def _read(body: dict[str, Any]) -> Manifest:
         each["started"] = each["started"] and datetime.fromisoformat(each["started"])
         each["ended"] = datetime.fromisoformat(each["ended"])
         runs.append(Run(**each))
-    return Manifest(body["commit"], tuple(runs), body["tombstones"], body["deleted"])
+    return Manifest(**{**body, "runs": tuple(runs)})

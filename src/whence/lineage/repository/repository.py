@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from whence.lineage.repository import faults
-from whence.lineage.repository.entities import Asked, Entities, entities_of
+from whence.lineage.repository.entities import Asked, Entities, entities_of, is_text
 from whence.lineage.repository.index import reduced_table
-from whence.lineage.repository.manifest import NAME, Run
+from whence.lineage.repository.manifest import HEAD, NAME, Run
 from whence.lineage.repository.snapshot import Snapshot, Vanished, open_snapshot
 from whence.lineage.repository.walk import Answer, edges, walk
 from whence.store.files import Files
@@ -73,7 +74,7 @@ class Repository:
         the repository does not come back.
         """
         for what, name in (("workflow", workflow), ("job", job), ("run", run)):
-            if name is not None and not (isinstance(name, str) and name.strip()):
+            if name is not None and not (isinstance(name, str) and name.strip() and is_text(name)):
                 raise faults.no_name(what, name)
         from whence.lineage.repository.writing import writing
 
@@ -157,7 +158,7 @@ class Repository:
                 answer = walk(snapshot.runs, snapshot.index, asked, backward=False)
                 gone = asked.join(answer.entities)
             gone = gone.minus(snapshot.deleted())
-            writer.delete(gone, reason)
+            writer.delete(gone, reason.encode(errors="backslashreplace").decode())
         return gone
 
     def deleted(self) -> Entities:
@@ -220,14 +221,22 @@ class Repository:
             except Vanished:
                 self._seen = None
 
-    def _stamp(self) -> tuple[int, int, int] | None:
+    def _stamp(self) -> tuple[int, bytes] | None:
+        """Return what tells one commit from another.
+
+        The system uses inodes again and its clock has ticks, so the checksum of the state, with
+        which a manifest begins, must say it.
+        """
         try:
-            found = (self.path / NAME).stat()
+            with (self.path / NAME).open("rb") as file:
+                return os.fstat(file.fileno()).st_size, file.read(HEAD)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _utc(time: datetime) -> datetime:
     """Return the time in UTC; one without a zone is in UTC already."""
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    try:
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except OverflowError:  # before the first year, or after the last, in another zone
+        raise faults.no_time(time.isoformat()) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ import pyarrow.dataset
 
 from whence.lineage.names import parse_names
 from whence.lineage.repository import faults
-from whence.lineage.repository.entities import NONE, Entities, of_arrays, sorted_set
+from whence.lineage.repository.entities import NONE, Entities, is_text, of_arrays, sorted_set
 from whence.lineage.repository.locked import TIMEOUT, locked, reason
 
 if TYPE_CHECKING:
@@ -54,29 +55,33 @@ def matching(
     `POSITION` is the place of a row in its file. The predicate is an expression of DuckDB's over
     the columns, which sees these rows and nothing else.
     """
-    table, column = _with_ids(data, id)
-    if column not in table.column_names:
-        raise faults.no_row_ids(column, table.column_names, "there is no such column")
-    chosen = table[column] if where is None else _filtered(table, where, column, timeout)
+    if not is_text(space):
+        raise faults.no_entity(space)
+    table, ids, column = _with_ids(data, id)
+    chosen = ids if where is None else ids.take(_filtered(table, where, timeout))
     return _numbered(space, chosen, column, table.column_names)
 
 
-def _with_ids(data: object, id: str | None) -> tuple[pa.Table, str]:
-    """Return rows, and which of their columns has their ids."""
+def _with_ids(data: object, id: str | None) -> tuple[pa.Table, pa.ChunkedArray, str]:
+    """Return rows, their ids, and which column has those."""
     mark = read_mark(Path(data)) if id is None and isinstance(data, str | Path) else None
     if mark is not None and mark.column is None:
-        return _by_part(Path(str(data))), _PLACED
+        return *_by_part(Path(str(data))), POSITION
     table = read_rows(data)
     if id == POSITION:
-        return table.append_column(_PLACED, pa.array(np.arange(len(table)))), _PLACED
-    return table, id or (mark.column if mark is not None else None) or ID
+        return table, pa.chunked_array([np.arange(len(table))]), POSITION
+    column = id or (mark.column if mark is not None else None) or ID
+    if (several := table.column_names.count(column)) != 1:
+        why = "there are several of that name" if several else "there is no such column"
+        raise faults.no_row_ids(column, table.column_names, why)
+    return table, table[column], column
 
 
-def _by_part(path: Path) -> pa.Table:
+def _by_part(path: Path) -> tuple[pa.Table, pa.ChunkedArray]:
     """Return rows that a traced job wrote, numbered as it did: by part file and position."""
     from whence.lineage.capture.executions import SHIFT
 
-    tables = []
+    tables, ids = [], []
     for part in _files(path):
         found = re.match(r"part-(\d+)", part.name)
         if found is None:
@@ -85,9 +90,9 @@ def _by_part(path: Path) -> pa.Table:
             why = "a CSV file does not say whether its first line is a row; name a column of ids"
             raise faults.no_rows(part, why)
         table = _read_path(part)
-        numbers = (int(found[1]) << SHIFT) + np.arange(len(table))
-        tables.append(table.append_column(_PLACED, pa.array(numbers)))
-    return pa.concat_tables(tables, promote_options="default")
+        ids.append((int(found[1]) << SHIFT) + np.arange(len(table)))
+        tables.append(table)
+    return pa.concat_tables(tables, promote_options="default"), pa.chunked_array(ids)
 
 
 def read_mark(path: Path) -> Mark | None:
@@ -138,9 +143,20 @@ def _read_path(path: Path) -> pa.Table:
         parsing = pyarrow.csv.ParseOptions(delimiter="\t")
         form = pyarrow.dataset.CsvFileFormat(parse_options=parsing)
     try:
+        if suffix == ".arrow":
+            tables = [_read_arrow(p) for p in visible]
+            return pa.concat_tables(tables, promote_options="default")
         return pyarrow.dataset.dataset([str(p) for p in visible], format=form).to_table()
     except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
         raise faults.no_rows(path, str(fault).split("\n")[0]) from None
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    """Return the rows of Arrow, as a file or, as reduced graphs are written, as a stream."""
+    with pa.OSFile(str(path)) as file:
+        whole = file.read(6) == b"ARROW1"
+        file.seek(0)
+        return (pa.ipc.open_file(file) if whole else pa.ipc.open_stream(file)).read_all()
 
 
 def _depth(text: str) -> int:
@@ -150,7 +166,8 @@ def _depth(text: str) -> int:
     return int(np.max(np.cumsum(steps), initial=0))
 
 
-def _filtered(table: pa.Table, where: str, id: str, timeout: float) -> pa.ChunkedArray:
+def _filtered(table: pa.Table, where: str, timeout: float) -> pa.ChunkedArray:
+    """Return the places of the rows for which the predicate is true."""
     # DuckDB's parser takes time by the square of open brackets: 16 s for 5,000 of them.
     if _depth(where) > _DEEPEST:
         raise faults.no_predicate(where, f"brackets are nested deeper than {_DEEPEST}")
@@ -158,14 +175,24 @@ def _filtered(table: pa.Table, where: str, id: str, timeout: float) -> pa.Chunke
         import duckdb
 
         try:
-            connection.register("rows", table)
+            # DuckDB knows columns by names in which case does not count, so ids would be found by
+            # another column's name; places have a name of their own.
+            place = _unlike(table.column_names)
+            placed = table.append_column(place, pa.array(np.arange(len(table))))
+            connection.register("rows", placed)
             # `filter` parses an expression, so no text can become another statement.
             found = connection.table("rows").filter(where)
-            return found.project(duckdb.ColumnExpression(id)).to_arrow_table().column(0)
+            return found.project(duckdb.ColumnExpression(place)).to_arrow_table().column(0)
         except duckdb.InterruptException:
             raise
         except (duckdb.Error, RuntimeError, ValueError) as fault:
             raise faults.no_predicate(where, reason(fault)) from None
+
+
+def _unlike(names: list[str]) -> str:
+    """Return a name that none of the names can be taken for."""
+    taken = {name.casefold() for name in names}
+    return next(n for n in (f"{_PLACED}_{i}" for i in count()) if n not in taken)
 
 
 def _numbered(space: str, ids: pa.ChunkedArray, column: str, names: list[str]) -> Entities:

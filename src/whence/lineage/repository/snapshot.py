@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from whence.diagnostics import DataError, Diagnostic
-from whence.lineage.reduced import REDUCED
 from whence.lineage.repository import faults
 from whence.lineage.repository.entities import NONE, Entities, entities_of
 from whence.lineage.repository.index import Index, build_index, map_index, reduced_table
@@ -51,19 +51,19 @@ class Snapshot:
 
     def edges(self, run: Run) -> pa.Table:
         """Return the edges of a run, as its Parquet file has them."""
-        return self._parquet(run.file + ".parquet", REDUCED)
+        return reduced_table(self._parquet(run.file + ".parquet", run.edges_checksum))
 
     def deleted(self) -> Entities:
         """Return all entities that were deleted."""
         if self._deleted is None:
-            name = self.manifest.tombstones
-            self._deleted = entities_of(self._parquet(name)) if name else NONE
+            gone = self.tombstones()
+            self._deleted = NONE if gone is None else entities_of(gone)
         return self._deleted
 
     def tombstones(self) -> pa.Table | None:
         """Return what was deleted, with time and reason; None if nothing was."""
         name = self.manifest.tombstones
-        return self._parquet(name) if name else None
+        return self._parquet(name, self.manifest.tombstones_checksum) if name else None
 
     def keep(self, other: Snapshot) -> None:
         """Take over what another snapshot has mapped already: files never change."""
@@ -115,19 +115,34 @@ class Snapshot:
             if self.is_past():
                 raise Vanished(self.path) from None
             log.warning("%s is missing and made again from the edges", path)
-        except DataError:
+        except (DataError, OSError):
             log.warning("%s is damaged and made again from the edges", path)
         return build_index(self.edges(run))
 
-    def _parquet(self, name: str, schema: pa.Schema | None = None) -> pa.Table:
-        path = self.path / name
+    def checked(self, run: Run) -> Path:
+        """Return the path of a run's Parquet file, of which every byte is as it was written."""
+        path = self.path / f"{run.file}.parquet"
+        self._bytes(path, run.edges_checksum)
+        return path
+
+    def _bytes(self, path: Path, checksum: int | None) -> pa.Buffer:
         try:
-            table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
-            return table if schema is None else reduced_table(table)
+            with pa.memory_map(str(path)) as mapped:
+                whole = mapped.read_buffer()
         except FileNotFoundError:
             raise self.lost(path) from None
         except (OSError, pa.ArrowException) as fault:
             raise faults.damaged(path, str(fault).split("\n")[0]) from None
+        if checksum is not None and crc32(whole) != checksum:
+            raise faults.damaged(path, "its checksum does not fit")
+        return whole
+
+    def _parquet(self, name: str, checksum: int | None) -> pa.Table:
+        whole = self._bytes(self.path / name, checksum)
+        try:
+            return pq.read_table(pa.BufferReader(whole), page_checksum_verification=True)
+        except (OSError, pa.ArrowException) as fault:
+            raise faults.damaged(self.path / name, str(fault).split("\n")[0]) from None
 
 
 def open_snapshot(path: Path) -> Snapshot:

@@ -82,10 +82,8 @@ def _register(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None
     parts = []
     for run in snapshot.runs:
         name = f"edges_of_run_{run.number}"
-        path = snapshot.path / f"{run.file}.parquet"
-        if not path.exists():
-            raise snapshot.lost(path)
-        connection.register(name, pyarrow.dataset.dataset(str(path), format="parquet"))
+        path = str(snapshot.checked(run))
+        connection.register(name, pyarrow.dataset.dataset(path, format="parquet"))
         parts.append(
             f"select {run.number} as run, kind, source_space::varchar as source_space, source, "
             f"target_space::varchar as target_space, target from {name}"

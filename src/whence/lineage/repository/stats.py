@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.lineage.repository.index import Index
 from whence.lineage.repository.manifest import Run
+from whence.lineage.repository.nests import totals
 from whence.lineage.repository.snapshot import Snapshot
 
 
@@ -53,9 +54,7 @@ def _size(snapshot: Snapshot, name: str) -> int:
 def pairs(index: Index) -> int:
     """Return how many pairs of output and input the edges of a run stand for."""
     size = len(index.numbers)
-    group = np.zeros(size, np.bool_)
-    for space in index.spaces:
-        group[space.start : space.end] = space.group
+    group = index.grouped()
     source = np.repeat(np.arange(size), np.diff(index.by_source))
     target = index.targets.astype(np.int64)
     leaves_group, to_group = group[source], group[target]
@@ -65,12 +64,7 @@ def pairs(index: Index) -> int:
     members = np.bincount(place[source[leaves_group & ~to_group]], minlength=groups).astype(float)
     nested = leaves_group & to_group
     outer, inner = place[source[nested]], place[target[nested]]
-    inputs = members
-    for _ in range(groups):  # as deep as groups can be nested
-        known = members + np.bincount(outer, weights=inputs[inner], minlength=groups)
-        if np.array_equal(known, inputs):
-            break
-        inputs = known
+    inputs = totals(members, outer, inner)
     plain = int(np.count_nonzero(~leaves_group & ~to_group))
     return plain + int(inputs[place[target[~leaves_group & to_group]]].sum())
 

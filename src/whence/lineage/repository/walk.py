@@ -24,6 +24,7 @@ from whence.lineage.repository.entities import (
 )
 from whence.lineage.repository.index import Index, Nodes, as_reduced
 from whence.lineage.repository.manifest import Extent, Run
+from whence.lineage.repository.nests import SHALLOW, inside, reached
 
 Open: TypeAlias = Callable[[Run], Index]
 """Gives the index of a run."""
@@ -65,17 +66,17 @@ def walk(
     through: set[int] = set()
     done = 0
     while len(frontier) and done != steps:
-        reached, went_on = [], []
+        found_here, went_on = [], []
         for run in _candidates(of_space, frontier, backward=backward):
             index = open_index(run)
             found, sources = _step(index, index.find(frontier), backward=backward)
             if len(found):
                 through.add(run.number)
-                reached.append(found)
+                found_here.append(found)
                 went_on.append(sources)
         if done:
             ends.append(frontier.minus(NONE.join(*went_on)))
-        frontier = _fresh(NONE.join(*reached), seen)
+        frontier = _fresh(NONE.join(*found_here), seen)
         done += 1
     if steps is not None:
         ends.append(frontier)
@@ -121,23 +122,25 @@ def _step(index: Index, nodes: Nodes, *, backward: bool) -> tuple[Entities, Enti
     nodes = nodes[offsets[nodes + 1] > offsets[nodes]]
     found, groups = index.split(index.next(nodes, backward=backward))
     seen = groups
-    while len(groups):
-        more, reached = index.split(index.next(groups, backward=backward))
+    for _ in range(SHALLOW):
+        if not len(groups):
+            break
+        more, others = index.split(index.next(groups, backward=backward))
         found = found.join(more)
-        groups = without(reached, seen)
+        groups = without(others, seen)
         seen = sorted_set(np.concatenate([seen, groups]))
+    if len(groups):
+        found = found.join(index.split(reached(index, groups, backward=backward))[0])
     return found, index.split(np.sort(nodes))[0]
 
 
 def _through(index: Index, nodes: Nodes, *, backward: bool) -> Iterable[tuple[Nodes, Nodes]]:
     """Give the edges that leave nodes, and those that leave the groups they lead to."""
-    seen: Numbers = np.empty(0, np.int64)
-    while len(nodes):
-        here, others = index.neighbours(nodes, backward=backward)
-        yield here, others
-        groups = index.split(sorted_set(others))[1]
-        nodes = without(groups, seen)
-        seen = sorted_set(np.concatenate([seen, nodes]))
+    here, others = index.neighbours(nodes, backward=backward)
+    yield here, others
+    groups = index.split(sorted_set(others))[1]
+    if len(groups):
+        yield index.neighbours(inside(index, groups, backward=backward), backward=backward)
 
 
 def _known(runs: Sequence[Run], open_index: Open, asked: Entities) -> Entities:

@@ -35,6 +35,7 @@ from whence.lineage.repository.index import (
     write_index,
 )
 from whence.lineage.repository.manifest import NAME, Manifest, Run, write_manifest
+from whence.lineage.repository.nests import spread_over
 from whence.lineage.repository.snapshot import Snapshot, open_snapshot
 from whence.store import faults as store_faults
 from whence.store.files import Files
@@ -94,9 +95,17 @@ class Writer:
         known = self.snapshot.tombstones()
         tables = [t.cast(TOMBSTONES) for t in (known, fresh) if t is not None]
         name = f"deleted-{secrets.token_hex(4)}.parquet"
-        self._put(name, _parquet(pa.concat_tables(tables).unify_dictionaries()))
-        deleted = manifest.deleted + len(gone)
-        self._commit(replace(manifest, runs=tuple(runs), tombstones=name, deleted=deleted))
+        content = _parquet(pa.concat_tables(tables).unify_dictionaries())
+        self._put(name, content)
+        self._commit(
+            replace(
+                manifest,
+                runs=tuple(runs),
+                tombstones=name,
+                deleted=manifest.deleted + len(gone),
+                tombstones_checksum=crc32(content),
+            )
+        )
 
     def clean(self) -> None:
         """Remove the files that no commit names."""
@@ -112,8 +121,8 @@ class Writer:
         """Return the run with new files that hold these edges."""
         stem = f"run-{run.number:06d}-{secrets.token_hex(4)}"
         table = edges_of(index)
-        mapped = write_index(index)
-        self._put(f"{stem}.parquet", _parquet(table))
+        mapped, content = write_index(index), _parquet(table)
+        self._put(f"{stem}.parquet", content)
         self._put(f"{stem}.index", mapped)
         inputs, outputs, groups = extents(index)
         return replace(
@@ -124,6 +133,7 @@ class Writer:
             edges=len(table),
             file=stem,
             checksum=crc32(mapped),
+            edges_checksum=crc32(content),
         )
 
     def _put(self, name: str, content: pa.Buffer) -> None:
@@ -159,9 +169,7 @@ def remove(index: Index, gone: Entities) -> Index:
     """Return the index without these entities, and without groups that lead nowhere."""
     size = len(index.numbers)
     dead = _marked(index.find(gone), size)
-    group = np.zeros(size, np.bool_)
-    for space in index.spaces:
-        group[space.start : space.end] = space.group
+    group = index.grouped()
     source = np.repeat(np.arange(size), np.diff(index.by_source))
     target = index.targets.astype(np.int64)
     stays = ~(dead[source] | dead[target])
@@ -183,10 +191,7 @@ def _useful(
     outer, inner = source[leaves & enters], target[leaves & enters]
     has_input = _marked(source[leaves & ~enters], size)
     has_output = _marked(target[~leaves & enters], size)
-    for has, here, there in ((has_input, outer, inner), (has_output, inner, outer)):
-        while len(more := here[has[there] & ~has[here]]):
-            has[more] = True
-    return has_input & has_output
+    return spread_over(has_input, outer, inner) & spread_over(has_output, inner, outer)
 
 
 def _marked(nodes: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.bool_]:

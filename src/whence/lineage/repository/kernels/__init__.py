@@ -1,0 +1,1 @@
+"""The inner loops of questions about groups that are nested deeply."""
