@@ -27,6 +27,8 @@ class Intermediates:
     """The intermediate relations of a program, while it is being localized."""
 
     program: Program
+    windows: frozenset[str] = frozenset()
+    """Relations whose tuples are deleted when they expire: what is sent goes with them."""
     tables: dict[str, Materialize] = field(default_factory=dict)
     stored: dict[str, Materialize] = field(init=False)
     events: set[str] = field(init=False)
@@ -92,7 +94,11 @@ class Intermediates:
             self.events.add(name)
             return
         joined = [self.stored[atom.relation] for atom in atoms]
-        lifetimes = [table.lifetime for table in joined if table.lifetime is not None]
+        lifetimes = [
+            table.lifetime
+            for table in joined
+            if table.lifetime is not None and table.relation not in self.windows
+        ]
         # A node has as many of them as its neighbours have together; only links are as many.
         size = joined[0].size if len(atoms) == 1 and atoms[0].link else None
         keys = _keys(atoms, joined, columns, source)

@@ -6,6 +6,7 @@ is joined with what is there. `journey.py` decides the order of places.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from whence.diagnostics import Diagnostic, ProgramError
@@ -37,14 +38,15 @@ from whence.syntax.nodes import (
 )
 
 
-def localize(program: Program, *, backward: bool = True) -> Program:
+def localize(program: Program, *, backward: bool = True, windows: Collection[str] = ()) -> Program:
     """Return the program with every body at one place.
 
     With `backward` a rule that answers against the direction of its link asks for the link back,
     `#link(@D, S)`, so that nothing is sent where there is no link; links are taken to go both
-    ways. Without it the answer goes back the way the question came.
+    ways. Without it the answer goes back the way the question came. What expires in `windows` is
+    deleted, so what is sent of it needs no lifetime of its own.
     """
-    made = Intermediates(program)
+    made = Intermediates(program, frozenset(windows))
     full = fully_connected(program)
     out: list[Rule] = []
     for rule in gather_aggregates(program, made):

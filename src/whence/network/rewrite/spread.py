@@ -68,7 +68,8 @@ def _gathered(rule: Rule, made: Intermediates) -> tuple[Rule, Rule]:
         at, columns = len(columns), [*columns, where]
     label = f"{head.relation}_{rule.name or 'rows'}"
     row = Atom(made.fresh(label), tuple(columns), location=at)
-    lives = [made.stored[a.relation].lifetime for a in positive(rule.body)]
+    stored = [a.relation for a in positive(rule.body) if a.relation not in made.windows]
+    lives = [made.stored[name].lifetime for name in stored]
     life = min((life for life in lives if life is not None), default=None)
     table = Materialize(row.relation, life, None, ())
     made.tables[row.relation] = made.stored[row.relation] = table
