@@ -122,11 +122,13 @@ def depends_on(term: Term, names: Set[str], defined: Mapping[str, Term]) -> bool
 
 
 def is_computed(term: Term, names: Set[str], defined: Mapping[str, Term]) -> bool:
-    """Say whether a term is a new value made from one of the variables, by a function."""
+    """Say whether a term is one of ever more values made from the variables, by a function."""
     pending, seen = [term], set[str]()
     while pending:
         current = pending.pop()
         match current:
+            case Call(functor="%", args=(_, by)) if not depends_on(by, names, defined):
+                pass  # there are only so many remainders
             case Call() | Record():
                 if depends_on(current, names, defined):
                     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from whence.analysis.ndlog.state import positive_atoms
+from whence.analysis.ndlog.state import State, positive_atoms, states
 from whence.analysis.strata import strata
 from whence.syntax.nodes import Atom, Program, Rule
 
@@ -38,3 +38,22 @@ def recursions(program: Program) -> list[Recursion]:
         )
         found.append(replace(whole, rules=going_round))
     return found
+
+
+def unprompted(program: Program) -> list[Recursion]:
+    """Return the recursions that go round by themselves, without an event from outside."""
+    known = states(program)
+    while True:
+        found = recursions(program)
+        prompted = {
+            id(rule)
+            for recursion in found
+            for rule in recursion.rules
+            for atom in positive_atoms(rule)
+            if known[atom.relation] is State.EVENT and atom.relation not in recursion.relations
+        }
+        if not prompted:
+            return found
+        program = replace(
+            program, rules=tuple(rule for rule in program.rules if id(rule) not in prompted)
+        )
