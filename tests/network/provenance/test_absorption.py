@@ -102,7 +102,7 @@ def test_a_message_that_comes_late_is_cleared_of_what_is_false(
     assert built.scheme.size(built.function(a)) == len(cast("bytes", packed))
     there.base("elsewhere", ())  # so that bits differ
     there.kill([built.numbers[i] for i in gone])
-    arrived = there.decode(packed)
+    arrived = there.arrive(there.decode(packed))
     expected = _absorbed({p for p in a if not p & gone})
     assert (arrived is None) == (not expected)
     if arrived is not None:

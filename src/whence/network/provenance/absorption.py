@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Function = int | tuple[int, ...] | Formula
 
+FALSE: tuple[int, ...] = ()
+"""What a message says when all that it says is false by now."""
 NODES = 250_000
 """Nodes of all diagrams of one processor, unless somebody asks for more."""
 PRODUCTS = 24
@@ -102,8 +104,8 @@ class Absorption:
         raise AssertionError(f"a derivation of {relation}{row} was retracted")
 
     def arrive(self, annotation: Annotation) -> Annotation | None:
-        """Return what `decode` gave: it leaves out what is known to be false."""
-        return annotation
+        """Return what `decode` gave, which leaves out what is false; None if that was all."""
+        return None if annotation == FALSE else annotation
 
     def kill(self, variables: Iterable[Hashable]) -> frozenset[Hashable]:
         """Remember that variables are false."""
@@ -141,18 +143,20 @@ class Absorption:
         return self._packed(cast("Formula", annotation))
 
     def decode(self, value: object) -> Annotation:
-        """Return the function in these bytes, without variables that are false; None if nothing."""
+        """Return the function in these bytes, without variables that are false."""
         dead, bit = self.variables.dead, self.variables.bit
         packed = cast("bytes", value)
+        out: Function | None
         if wire.is_product(packed):
-            out = 0
+            product = 0
             for number in wire.unpack_product(packed):
                 if dead(number):
-                    return None
-                out |= bit(number)
-            return out
+                    return FALSE
+                product |= bit(number)
+            return product
         if wire.is_diagram(packed):
-            return self._unpacked(wire.unpack_diagram(packed))
+            out = self._unpacked(wire.unpack_diagram(packed))
+            return FALSE if out is None else out
         found = []
         for numbers in wire.unpack_sum(packed):
             product = 0
@@ -162,7 +166,7 @@ class Absorption:
                 product |= bit(number)
             else:
                 found.append(product)
-        return self._sum(tuple(found))
+        return self._sum(tuple(found)) or FALSE
 
     def size(self, annotation: Annotation) -> int:
         """Return the bytes of the function on the wire."""
