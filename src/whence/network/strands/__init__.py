@@ -1,0 +1,1 @@
+"""Rules as strands: what starts at a changed tuple, joins tables, and ends at a head."""

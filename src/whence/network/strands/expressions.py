@@ -1,0 +1,81 @@
+"""Terms and conditions of a strand as functions of its slots, built once.
+
+Where an argument is a slot its value is fetched by a pick in C, and common shapes have functions of
+their own; so most terms cost one call of Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any
+
+from whence.network.strands.plan import Apply, Either, Every, Expression, Slot
+
+Slots = list[Any]
+Evaluate = Callable[[Slots], Any]
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def compiled(expression: Expression, functions: Functions) -> Evaluate:
+    """Return the function from slots to the value of an expression."""
+    match expression:
+        case Slot(index=index):
+            return itemgetter(index)
+        case Either(items=items):
+            return _either([compiled(item, functions) for item in items])
+        case Every(items=items):
+            return _every([compiled(item, functions) for item in items])
+        case Apply(function=name, args=args):
+            return _applied(functions[name], args, functions)
+
+
+def _applied(
+    function: Callable[..., Any], args: tuple[Expression, ...], functions: Functions
+) -> Evaluate:
+    slots = [arg.index for arg in args if isinstance(arg, Slot)]
+    if len(slots) == len(args):
+        return _of_slots(function, slots)
+    parts = [compiled(arg, functions) for arg in args]
+    if len(parts) == 1:
+        only = parts[0]
+        return lambda env: function(only(env))
+    if len(parts) == 2:
+        one, two = parts
+        return lambda env: function(one(env), two(env))
+    return lambda env: function(*[part(env) for part in parts])
+
+
+def _of_slots(function: Callable[..., Any], slots: list[int]) -> Evaluate:
+    match slots:
+        case []:
+            return lambda env: function()
+        case [a]:
+            return lambda env: function(env[a])
+        case [a, b]:
+            return lambda env: function(env[a], env[b])
+        case [a, b, c]:
+            return lambda env: function(env[a], env[b], env[c])
+        case _:
+            pick = itemgetter(*slots)
+            return lambda env: function(*pick(env))
+
+
+def _either(parts: list[Evaluate]) -> Evaluate:
+    def either(env: Slots) -> bool:
+        for part in parts:  # noqa: SIM110 - any() would make a generator each time
+            if part(env):
+                return True
+        return False
+
+    return either
+
+
+def _every(parts: list[Evaluate]) -> Evaluate:
+    def every(env: Slots) -> bool:
+        for part in parts:  # noqa: SIM110
+            if not part(env):
+                return False
+        return True
+
+    return every

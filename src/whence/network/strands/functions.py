@@ -1,0 +1,55 @@
+"""The functions that a node's rules may call, with those of its clock and its dice among them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from whence.functor.ndlog import (
+    COMPARISONS,
+    FUNCTIONS,
+    NODE_FUNCTIONS,
+    OPERATORS,
+    in_interval,
+    node_functions,
+)
+from whence.network.model import Clock
+
+
+def _list(*items: Any) -> tuple[Any, ...]:
+    return items
+
+
+def _interval(closed_low: bool, closed_high: bool) -> Callable[[Any, Any, Any], bool]:
+    def inside(item: Any, low: Any, high: Any) -> bool:
+        return in_interval(item, low, high, closed_low, closed_high)
+
+    return inside
+
+
+_PURE: dict[str, Callable[..., Any]] = {
+    **OPERATORS,
+    **COMPARISONS,
+    **{name: function.call for name, function in FUNCTIONS.items()},
+    "list": _list,
+    "not": operator.not_,
+    "in ()": _interval(False, False),
+    "in (]": _interval(False, True),
+    "in [)": _interval(True, False),
+    "in []": _interval(True, True),
+}
+
+# What depends on when and where it is asked; a rule that asks is never a view.
+IMPURE = frozenset(NODE_FUNCTIONS)
+
+
+def pure(name: str) -> Callable[..., Any] | None:
+    """Return a function whose value depends on its arguments alone, by its name."""
+    return _PURE.get(name)
+
+
+def functions_of(clock: Clock, dice: Random) -> dict[str, Callable[..., Any]]:
+    """Return all functions, for a node with this clock and these dice."""
+    return {**_PURE, **node_functions(clock.now, dice)}
