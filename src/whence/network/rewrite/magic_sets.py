@@ -91,7 +91,7 @@ def _ahead(link: Atom, magic: str) -> Rule:
     args: tuple[Term, ...] = (here, there, *(Wildcard() for _ in link.args[2:]))
     body: tuple[Literal, ...] = (
         Atom(magic, (here,), location=0),
-        Atom(link.relation, args, location=0, link=True),
+        replace(link, args=args),
     )
     return Rule((Atom(magic, (there,), location=0),), body, name="magic")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from whence.network.rewrite.monotone import definitions, expanded
-from whence.network.rewrite.places import positive
+from whence.network.rewrite.places import fully_connected, positive
 from whence.syntax.nodes import (
     Atom,
     Call,
@@ -74,10 +74,12 @@ def _paths(program: Program, name: str) -> Paths | None:
     if len(own) != 2 or any(rule.delete for rule in own):
         return None
     base, step = sorted(own, key=lambda rule: name in {a.relation for a in positive(rule.body)})
+    linked = fully_connected(program)  # then any relation will do for links
     match positive(base.body), positive(step.body):
-        case [Atom(link=True) as first], [one, other]:
-            link, again = (one, other) if one.link else (other, one)
-            if link.link and again.relation == name and link.relation == first.relation:
+        case [first], [one, other] if first.link or linked:
+            link, again = (other, one) if one.relation == name else (one, other)
+            same = (link.relation, link.link) == (first.relation, first.link)
+            if same and again.relation == name != link.relation:
                 return _columns(name, base, step, first, link, again)
     return None
 

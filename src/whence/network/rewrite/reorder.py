@@ -16,6 +16,7 @@ from whence.syntax.nodes import (
     Call,
     Constant,
     Constraint,
+    HeadAggregate,
     Literal,
     Materialize,
     Program,
@@ -106,12 +107,14 @@ def _step(rule: Rule, moved: Moved) -> Rule:
 def _atoms(rule: Rule) -> tuple[Atom, Atom]:
     """Return the link and the walk of the step."""
     one, other = positive(rule.body)
-    return (one, other) if one.link else (other, one)
+    return (other, one) if one.relation == rule.head.relation else (one, other)
 
 
 def _named(term: Term, rule: Rule, name: str) -> Variable:
     """Return a variable for a column: that of the rule, or one that the rule does not have."""
     taken = variables(rule.head, *rule.body)
+    if isinstance(term, HeadAggregate) and term.target is not None:
+        term = term.target
     if isinstance(term, Variable):
         return term
     while name in taken:
