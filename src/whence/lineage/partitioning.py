@@ -20,6 +20,9 @@ from whence.lineage.events import Kind
 Strategy: TypeAlias = Literal["horizontal", "vertical", "random"]
 """By function, by worker (node or input split), or at random."""
 
+MOST: Final = 10_000
+"""Partitions that there can be: each has a reducer, or a file."""
+
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -76,12 +79,9 @@ def check(strategy: str, partitions: int) -> None:
         raise UsageError(
             Diagnostic("W1115", f"there is no partition strategy `{strategy}`", hint=hint)
         )
-    if partitions < 1:
-        raise UsageError(
-            Diagnostic(
-                "W1115", f"edges cannot go to {partitions} partitions", hint="give 1 or more"
-            )
-        )
+    if not 1 <= partitions <= MOST:
+        told = f"edges cannot go to {partitions:,} partitions"
+        raise UsageError(Diagnostic("W1115", told, hint=f"give 1 to {MOST:,}"))
 
 
 def _unit(batch: pa.RecordBatch) -> tuple[Any, Any, Any, Any]:

@@ -122,6 +122,14 @@ def test_facts_are_asked_by_the_rules_beside_them(tmp_path: Path) -> None:
     assert json.loads(ended.out)["rows"] == [["c", 1, "a", 2], ["c", 1, "a", 3]]
 
 
+def test_facts_appear_together_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "facts" / "run.parquet").mkdir(parents=True)
+    place = graph(tmp_path / "r").path
+    ended = whence("lineage", "export", place, "--format", "facts", "-o", tmp_path / "facts")
+    assert ended.code == 3
+    assert [path.name for path in (tmp_path / "facts").iterdir()] == ["run.parquet"]
+
+
 def test_facts_need_a_folder(tmp_path: Path) -> None:
     ended = whence("lineage", "export", graph(tmp_path / "r").path, "--format", "facts")
     assert ended.code == 2

@@ -142,6 +142,34 @@ def test_malformed_documents_are_refused_with_a_reason(
     assert name in told.message
 
 
+TYPED = """<?xml version="1.0"{0}?><!DOCTYPE d [<!ENTITY a "b">]>
+<prov:document xmlns:prov="http://www.w3.org/ns/prov#" xmlns:ex="http://ex/"><prov:wasDerivedFrom>
+<prov:generatedEntity prov:ref="ex:o"/><prov:usedEntity prov:ref="ex:&a;"/></prov:wasDerivedFrom>
+</prov:document>"""
+RDF = """<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "b">]><rdf:RDF xmlns:prov="http://www.w3.org/ns/prov#"
+ xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><prov:Entity rdf:about="http://ex/o">
+<prov:wasDerivedFrom rdf:resource="http://ex/&a;"/></prov:Entity></rdf:RDF>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        *(
+            ("a.xml", TYPED.format("").encode(f"utf-{code}"))
+            for code in ("16-le", "16-be", "32-le")
+        ),
+        ("a.xml", TYPED.format(" encoding='UTF-7'").replace("<!", "+ADwAIQ-").encode()),
+        ("a.xml", TYPED.format(" encoding='nowhere'").encode()),
+        ("a.rdf", RDF.encode("utf-8-sig")),
+        ("a.rdf", RDF.encode("utf-16-le")),
+    ],
+)
+def test_a_document_type_hides_in_no_encoding(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=r"W1112.*(document type|not in UTF-8)"):
+        import_file(tmp_path / name)
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     for name in ("a.json", "a.provn", "a.xml", "a.trig"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")

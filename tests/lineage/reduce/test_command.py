@@ -85,6 +85,10 @@ def test_cycles_are_told_with_their_nodes(tmp_path: Path) -> None:
 
 def test_mistakes_are_told_with_their_codes(lines: Path, tmp_path: Path) -> None:
     assert "W1130" in run(lines, "-o", "reduced.txt", code=2)
+    (tmp_path / "folder.parquet").mkdir()
+    for out in (tmp_path / "folder.parquet", tmp_path / "nowhere" / "a.parquet"):
+        assert "W1202" in run(lines, "-o", out, code=2)
+    assert "W1115" in run(lines, "--partitions", 1_000_000, code=2)
     assert "W1132" in run(lines, "--topic", "job", code=2)
     assert "W1127" in run(lines, "--mode", "window", "--output", "x", code=2)
     (tmp_path / "empty").mkdir()

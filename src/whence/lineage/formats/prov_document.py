@@ -41,6 +41,7 @@ FORMS: Final[Mapping[str, str]] = {
 
 # What rdflib calls a namespace for which a document has no prefix; others would call it otherwise.
 _INVENTED: Final = re.compile(r"ns\d+")
+_ENCODING: Final = re.compile(r"""<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)""", re.DOTALL)
 _INT64: Final = 2**63
 _INT32: Final = 2**31
 
@@ -51,12 +52,15 @@ def parse(data: bytes, form: str) -> ProvDocument:
         from prov.model import ProvDocument
     except ImportError:
         raise _missing("prov") from None
-    if form == "prov-xml" or data.lstrip()[:1] == b"<":
-        _check_xml(data, form)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise NotProv(f"byte {fault.start + 1} is no UTF-8") from None
+    if form == "prov-xml" or text.lstrip().startswith("<"):
+        _check_xml(text, form)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what is odd but can be read
-            text = data.decode("utf-8-sig")
             options: dict[str, Any] = {"format": FORMS[form]}
             if form == "prov-rdf":
                 options["rdf_format"] = "xml" if _is_xml(text) else "trig"
@@ -64,8 +68,6 @@ def parse(data: bytes, form: str) -> ProvDocument:
             found: ProvDocument | None = ProvDocument.deserialize(source, **options)
     except ImportError as fault:
         raise _missing(fault.name or "prov") from None
-    except UnicodeDecodeError as fault:
-        raise NotProv(f"byte {fault.start + 1} is no UTF-8") from None
     except RecursionError:
         raise NotProv("it is nested too deeply") from None
     except Exception as fault:  # of whatever kind the parser has for it
@@ -101,10 +103,24 @@ def _declared(document: object) -> set[str]:
     return {PREFIX, *document.get("prefix", {})}.union(*(_declared(b) for b in bundles))
 
 
-def _check_xml(data: bytes, form: str) -> None:
-    # Entities of a document type can read files and grow without bounds; PROV needs none.
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+def _check_xml(text: str, form: str) -> None:
+    """Refuse document types: their entities can read files and grow without bounds."""
+    # A parser that takes the bytes for another encoding would see other signs than we do.
+    if "\0" in text or not _is_like_ascii(_ENCODING.match(text.lstrip())):
+        raise NotProv(f"no {form}: it is not in UTF-8")
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise NotProv(f"no {form}: a document type is not read")
+
+
+def _is_like_ascii(declared: re.Match[str] | None) -> bool:
+    """Whether the encoding that a document declares, if any, has the signs of ASCII as they are."""
+    if declared is None:
+        return True
+    signs = bytes(range(1, 128))
+    try:
+        return signs.decode(declared[1]) == signs.decode()
+    except (LookupError, UnicodeError):
+        return False
 
 
 def _missing(package: str) -> UsageError:

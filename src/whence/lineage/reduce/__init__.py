@@ -44,10 +44,11 @@ def reduce(
     """
     import pyarrow as pa
 
-    from whence.lineage.partitioning import split
+    from whence.lineage.partitioning import check, split
     from whence.lineage.reduce.local_global import LocalGlobal, Settings
     from whence.lineage.reduced import REDUCED
 
+    check(strategy, partitions)
     reducer = LocalGlobal(partitions, Settings(**settings), alone=partitions == 1)
     found: list[pa.RecordBatch] = []
     for batch in batches:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from whence.diagnostics import Diagnostic, UsageError
 from whence.facts.schema import OnBadRow
 from whence.lineage.jsonl import Reading, read_lines
-from whence.lineage.partitioning import Strategy, split
+from whence.lineage.partitioning import Strategy, check, split
 from whence.lineage.reduce.local_global import Flow, LocalGlobal, Settings
 from whence.lineage.reduced import REDUCED
 
@@ -32,6 +32,7 @@ class FileReduction:
         strategy: Strategy = "random",
         on_bad_row: OnBadRow = "stop",
     ) -> None:
+        check(strategy, partitions)
         self.path = path
         self.reading = Reading(str(path), on_bad_row)
         self.reducer = LocalGlobal(partitions, settings, alone=partitions == 1)
@@ -54,11 +55,18 @@ class FileReduction:
         yield from self.reducer.finish()
 
 
-def check_suffix(path: Path | None) -> None:
-    """Refuse a file of which the name does not say the format."""
-    if path is not None and path.suffix not in SUFFIXES:
+def check_place(path: Path | None) -> None:
+    """Refuse a file of which the name does not say the format, or that cannot be there."""
+    if path is None:
+        return
+    if path.suffix not in SUFFIXES:
         told = f"`{path}` does not say in which format to write"
         raise UsageError(Diagnostic("W1130", told, hint="end the name in `.parquet` or `.arrow`"))
+    # The rename at the end would only fail after all the work.
+    if path.is_dir():
+        raise UsageError(Diagnostic("W1202", f"`{path}` is a folder", hint="name a file"))
+    if not path.parent.is_dir():
+        raise UsageError(Diagnostic("W1202", f"there is no folder `{path.parent}`"))
 
 
 def write(batches: Iterable[pa.RecordBatch], path: Path | None) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from whence.facts.outputs import Outputs
 from whence.lineage.reduced import Link
 from whence.lineage.repository import faults
 from whence.lineage.repository.datalog import RULES, facts
@@ -64,12 +65,15 @@ def write_json_lines(snapshot: Snapshot, runs: Iterable[Run], file: IO[bytes]) -
 
 
 def write_facts(snapshot: Snapshot, folder: Path, runs: Sequence[Run]) -> None:
-    """Write runs as relations, and the rules about them, into a folder."""
+    """Write runs as relations, and the rules about them, into a folder; files appear together."""
     found = facts(snapshot, runs)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, table in found.items():
-        pq.write_table(table, folder / f"{name}.parquet")
-    (folder / RULES.name).write_text(RULES.read_text(encoding="utf-8"), encoding="utf-8")
+    with Outputs() as outputs:
+        for name, table in found.items():
+            with outputs.open(folder / f"{name}.parquet") as file:
+                pq.write_table(table, file)
+        with outputs.open(folder / RULES.name) as file:
+            file.write(RULES.read_bytes())
+        outputs.commit()
 
 
 def prov_edges(parts: Iterable[tuple[Run, pa.Table]]) -> Iterator[pa.RecordBatch]:

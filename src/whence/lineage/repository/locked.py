@@ -57,4 +57,5 @@ def reason(fault: Exception) -> str:
     text = str(fault).split("\n")[0]
     _, mark, rest = text.partition("Error: ")
     said = rest if mark else text
-    return said[:1].lower() + said[1:]
+    # `SELECT clause …` begins with a word that is written so.
+    return said if said[1:2].isupper() else said[:1].lower() + said[1:]

@@ -78,9 +78,9 @@ def parse_time(text: str) -> datetime:
 
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise faults.no_time(text) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
 Since: TypeAlias = Annotated[
@@ -117,7 +117,7 @@ def asked_for(
         hint = "a name such as `tweets/17`, or `--table tweets --data tweets.parquet --where …`"
         raise UsageError(Diagnostic("W1159", message, hint=hint))
     if names:
-        for option, given in (("--data", data), ("--where", where)):
+        for option, given in (("--data", data), ("--where", where), ("--id", id)):
             if given is not None:
                 message = f"`{option}` belongs to `--table`"
                 raise UsageError(Diagnostic("W1159", message))

@@ -120,7 +120,7 @@ def reduce(
     Example:  whence lineage reduce edges.jsonl -o reduced.parquet
     """
     with reported():
-        from whence.lineage.reduce.files import FileReduction, check_suffix, write
+        from whence.lineage.reduce.files import FileReduction, check_place, write
         from whence.lineage.reduce.local_global import Settings
         from whence.lineage.reduce.resumed import LogReduction
 
@@ -136,7 +136,7 @@ def reduce(
             flush_time=flush_time,
             memory=memory,
         )
-        check_suffix(out)
+        check_place(out)
         job: LogReduction | FileReduction
         with Working(enabled=False if quiet else None) as working:
 
