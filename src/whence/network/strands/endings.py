@@ -138,10 +138,13 @@ class Kept:
     issued: dict[Row, Annotation] = field(default_factory=dict)
     """The variables of rows that were told, under a scheme that has variables."""
 
-    def end(self) -> Run:
-        """Return the end of the steps: a value comes into a group or goes."""
-        groups, touched, group = self.groups, self.touched, group_of(self.head)
-        folds = self.head.folds
+    def end(self, head: Head) -> Run:
+        """Return the end of a strand's steps: a value comes into a group or goes.
+
+        Each strand of the rule has the values of the head in slots of its own.
+        """
+        groups, touched, group = self.groups, self.touched, group_of(head)
+        folds = head.folds
 
         def contribute(env: Slots) -> None:
             key = group(env)
@@ -157,9 +160,9 @@ class Kept:
 
         return contribute
 
-    def mark(self) -> Run:
-        """Return the end of the steps of a refresh: the group is told again."""
-        touched, group = self.touched, group_of(self.head)
+    def mark(self, head: Head) -> Run:
+        """Return the end of a strand's steps of a refresh: the group is told again."""
+        touched, group = self.touched, group_of(head)
 
         def mark(env: Slots) -> None:
             touched[group(env)] = None

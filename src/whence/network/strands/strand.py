@@ -68,8 +68,8 @@ def bound(plan: StrandPlan, node: Outlets) -> Strand:
     kept, view = node.kept(plan), plan.mode is Mode.VIEW
     if view and not node.scheme.retracting:
         emit = _issued(plan, node, emit)
-    run = chain(plan, node, kept.end(), keep_rows=False)
-    again = chain(plan, node, kept.mark(), keep_rows=False)
+    run = chain(plan, node, kept.end(plan.head), keep_rows=False)
+    again = chain(plan, node, kept.mark(plan.head), keep_rows=False)
     return Strand(
         plan,
         kept.around(starter(plan, node, env, run, count), emit, view=view),
