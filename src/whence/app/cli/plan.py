@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +17,7 @@ from whence.app.cli.program import compile_program, open_program
 if TYPE_CHECKING:
     from whence.engine.spark.model import SparkPlan
     from whence.session import Compiled
+    from whence.syntax.nodes import Program
 
 
 def plan(
@@ -35,11 +36,16 @@ def plan(
     tasks: spark.Tasks = None,
     semiring: options.Semiring = None,
     annotate: options.Annotate = None,
+    rewrite: Annotated[
+        list[str] | None,
+        typer.Option("--rewrite", metavar="WHAT", help="How an NDlog program is rewritten."),
+    ] = None,
     format: Format = Form.text,
 ) -> None:
     """Print the program after each rewrite, its strata, delta rules and indexes.
 
-    With `--engine spark` also how it is cut into groups for Spark, and why.
+    With `--engine spark` also how it is cut into groups for Spark, and why. Of a program of a
+    network (NDlog) also its strands.
 
     Example:  whence plan routes.dl --goal 'path(1, x)'
     """
@@ -47,10 +53,11 @@ def plan(
         from whence import session
 
         on_spark = spark.spark_options(engine, None, strategy, tasks, None)
-
-        compiled = compile_program(
-            open_program(program), goal, quiet=True, semiring=semiring, annotate=annotate
-        )
+        opened = open_program(program)
+        if opened.dialect == "ndlog":
+            _print_network(opened, goal, rewrite or [], format)
+            return
+        compiled = compile_program(opened, goal, quiet=True, semiring=semiring, annotate=annotate)
         if format is Form.json:
             found = compiled.as_json()
             if maintain is not None:
@@ -65,6 +72,22 @@ def plan(
                 print(f"\n── maintenance\n{text}")
             if on_spark is not None:
                 print(f"\n── on Spark\n{_on_spark(compiled, on_spark).text()}")
+
+
+def _print_network(program: Program, goal: str | None, words: list[str], form: Form) -> None:
+    from whence.network.rewrite.options import parse_options
+    from whence.network.rewrite.passes import NAMES, run_passes
+    from whence.network.rewrite.show import show_steps, steps_as_json
+    from whence.syntax.ndlog import parse_ndlog_goal
+    from whence.syntax.nodes import Query
+
+    if goal is not None:
+        program = replace(program, queries=(Query(parse_ndlog_goal(goal)),))
+    steps = run_passes(program, parse_options(words, NAMES))
+    if form is Form.json:
+        print(json.dumps(steps_as_json(program, steps), indent=2, ensure_ascii=False))
+    else:
+        print(show_steps(program, steps))
 
 
 @dataclass(frozen=True, slots=True)

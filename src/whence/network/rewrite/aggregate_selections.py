@@ -98,6 +98,8 @@ def _objection(program: Program, one: AggregateSelection, alive: list[AggregateS
         return f"`{name}` itself is asked for"
     if any(watch.relation == name for watch in program.watches):
         return f"`{name}` itself is watched"
+    if any(other.relation == name and other.group != one.group for other in alive):
+        return f"aggregates over `{name}` group it in different ways"
     if not any(_reads(rule, name) for rule in program.rules if rule.head.relation == name):
         return f"`{name}` is not recursive: nothing is sent for what is not best"
     best = {(head, chosen) for head, chosen in _suggested(program) if chosen in alive}

@@ -69,9 +69,11 @@ def from_source(program: Program, moved: Moved, bound: Bound) -> Program:
 def from_destination(program: Program, moved: Moved, bound: Bound) -> Program:
     """Return a program whose walks are built from their destination, for the ends of the query.
 
-    Sources are no filter for what is built backwards; but only nodes that a source can reach
-    take part (`magicSrc` runs ahead along links).
+    Sources are no filter for what is built backwards. Where the query names nothing else, at
+    least only nodes that a source can reach take part (`magicSrc` runs ahead along links).
     """
+    if bound.by_destination:
+        bound = replace(bound, source=None, by_source="")
     paths = moved.paths
     pair = moved.columns[paths.relation]
     rules: list[Rule] = []

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
-from whence.network.rewrite.aggregate_selections import aggregate_selections
+from whence.network.rewrite.aggregate_selections import aggregate_selections, found_selections
 from whence.network.rewrite.localize import localize
 from whence.network.rewrite.magic_sets import from_destination, from_source
+from whence.network.rewrite.options import Direction, Options
 from whence.network.rewrite.reorder import reorder
 from whence.network.rewrite.search import Search, find_search
 from whence.syntax.nodes import Program
-
-Direction = Literal["auto", "as written", "from source", "from destination"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is done to a program before it runs."""
-
-    without: frozenset[str] = frozenset()
-    """Names of passes that do not run."""
-    search: Direction = "auto"
-    """From where walks along links are searched, when a query names nodes."""
-    later: bool = False
-    """Whether queries come while the program runs, as rows of magic tables."""
-    period: float | None = None
-    """Seconds between what aggregate selections let through; None: at once."""
-    backward: bool = True
-    """Whether answers against a link ask for the link back."""
 
 
 @dataclass(slots=True)
@@ -57,11 +40,13 @@ def _magic_sets(program: Program, state: _State) -> Program:
 
 
 def _aggregate_selections(program: Program, state: _State) -> Program:
+    state.notes.extend(f"not {one}: {why}" for one, why in found_selections(program).refused)
     return aggregate_selections(program, period=state.options.period)
 
 
 def _localize(program: Program, state: _State) -> Program:
-    return localize(program, backward=state.options.backward)
+    options = state.options
+    return localize(program, backward=options.backward, windows=options.windows)
 
 
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
@@ -70,6 +55,8 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("aggregate_selections", _aggregate_selections),  # on the relations that will be sent
     ("localize", _localize),  # last: whatever was added may span several nodes
 )
+
+NAMES: Final = tuple(name for name, _ in PASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +102,6 @@ def prepare(program: Program, options: Options | None = None) -> Program:
     """
     steps = run_passes(program, options)
     return steps[-1].program if steps else program
+
+
+__all__ = ["NAMES", "PASSES", "Direction", "Options", "Step", "prepare", "run_passes"]
