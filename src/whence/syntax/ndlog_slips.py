@@ -255,14 +255,14 @@ def _hint(view: View) -> str:
     text = token.text[:1] if token.text.startswith(("'", "\\")) else token.text
     if view.first.type == "MATERIALIZE":
         return "a table is declared as `materialize(relation, lifetime, size, keys(1, 2)).`"
+    if token.text == "," and "IF" in view.expected:
+        return "a rule has one head; write one rule for each"
     if token.type == "FUNCTION":
         return "a function stands in a comparison, as in `f_inPath(P, X) = false`"
     if before.type == "RPAREN" and token.type in ("COMMA", "DOT", "RPAREN", "OR"):
         return "a function stands in a comparison, as in `f_inPath(P, X) = false`"
     if token.text == "-" and view.begins_line(view.index):
         return "a comment begins with `//`"
-    if token.text == "," and "IF" in view.expected:
-        return "a rule has one head; write one rule for each"
     if view.begins_line(view.index) and token.text == "%":
         return _HABITS["%"]
     if text in _HABITS and text != "%":

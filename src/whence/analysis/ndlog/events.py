@@ -41,8 +41,11 @@ def _two(events: list[Atom]) -> Diagnostic:
         f"`{first.relation}` and `{second.relation}` are both events",
         second.span,
         "another event",
-        notes=("two events never happen at once, so the rule would derive nothing",),
-        hint=f"keep one of them for a while: `materialize({second.relation}, 10, infinity, "
+        notes=(
+            "what is not declared as a table is an event",
+            "two events never happen at once, so the rule would derive nothing",
+        ),
+        hint=f"keep the tuples of one: `materialize({second.relation}, infinity, infinity, "
         "keys()).`",
     )
 
@@ -94,16 +97,16 @@ def _wrong(atom: Atom) -> str:
     if len(atom.args) not in (3, 4):
         return f"has {len(atom.args)} arguments"
     if atom.location != 0:
-        return "has its location in the first column"
+        return "needs its location in the first column"
     event, period, *times = atom.args[1:]
     if not isinstance(event, Variable | Wildcard):
-        return "has a variable for the identifier of the event in the second column"
+        return "needs a variable for the identifier of the event in the second column"
     if not isinstance(period, Constant) or type(period.value) not in (int, float):
-        return "has a number of seconds in the third column"
+        return "needs a number of seconds in the third column"
     if times and not (
         isinstance(times[0], Constant) and type(times[0].value) is int and times[0].value > 0
     ):
-        return "has a number of times in the fourth column"
+        return "needs a number of times in the fourth column"
     if period.value < 0 or (period.value == 0 and not times):  # type: ignore[operator]
         return "would happen without end at once"
     return ""
