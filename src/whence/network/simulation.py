@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.diagnostics import DataError, Diagnostic, LimitError
 from whence.network.clock import SimulatedClock
 from whence.network.model import Address, Clock, Gate, Placement, Row, Transport
 from whence.network.node import Node
+from whence.network.periodic import Periodic
 from whence.network.placement import OneToOne
 from whence.network.program import Kind, NodeProgram, RelationPlan, node_program
 from whence.network.rewrite.passes import Options, prepare
+from whence.network.rewrite.selection import AggregateSelection, selections
+from whence.network.rewrite.share_messages import shared_columns
 from whence.network.schemes import SchemeMaker, ShipperMaker, scheme_for, shipper_for
+from whence.network.sharing import Delayed, SharedCodec
 from whence.network.transport.simulated import SimulatedTransport
+from whence.network.transport.wire import WireCodec
 from whence.syntax.nodes import Program
 
 PLAIN = Options(without=frozenset({"reorder", "magic_sets", "aggregate_selections"}))
@@ -58,6 +63,8 @@ class Network:
             else transport
         )
         self.placement: Placement = OneToOne() if placement is None else placement
+        self._own_columns: dict[str, int] = {}
+        self._selections: list[AggregateSelection] = []
         self.program = self.prepared(program)
         processors = dict.fromkeys(self.placement.processor(a) for a in self.addresses)
         self.nodes: dict[str, Node] = {name: self._node(name, processors) for name in processors}
@@ -69,7 +76,10 @@ class Network:
 
     def prepared(self, program: Program, name: str = "program") -> NodeProgram:
         """Return a program as these nodes install it."""
-        localized = prepare(program, self.settings.options)
+        options = replace(self.settings.options, windows=frozenset(self.settings.windows))
+        localized = prepare(program, options)
+        self._own_columns.update(shared_columns(localized))
+        self._selections.extend(selections(localized))
         return node_program(localized, name, windows=self.settings.windows)
 
     def _node(self, name: str, processors: Iterable[str]) -> Node:
@@ -77,14 +87,16 @@ class Network:
         scheme, ship = settings.scheme, settings.ship
         make = scheme_for(self.program, scheme) if isinstance(scheme, str) else scheme
         shipper = shipper_for(ship) if isinstance(ship, str) else ship
+        made, shared = make(), settings.options.share
         return Node(
             name,
             self.clock,
             self.transport,
-            scheme=make(),
-            shipper=shipper(),
+            scheme=made,
+            shipper=shipper() if shared is None else shipper() or Delayed(shared),
             placement=self.placement,
-            gates=gates_of(self.program.source),
+            codec=None if shared is None else SharedCodec(WireCodec(made), self._own_columns),
+            gates=lambda relation: gate_of(relation, self._selections),
             peers=[other for other in processors if other != name],
             seed=settings.seed,
             buffered=settings.buffered,
@@ -224,24 +236,22 @@ class Network:
 
 
 def _joined(one: NodeProgram, two: NodeProgram) -> NodeProgram:
-    from dataclasses import replace
-
     return replace(one, relations={**one.relations, **two.relations})
 
 
 def gates_of(program: Program) -> Callable[[str], Gate | None] | None:
     """Return what makes the gates that the aggregate selections of a program ask for."""
-    from whence.network.provenance.selection import Selection
-    from whence.network.rewrite.selection import selections
-
     chosen = selections(program)
-    if not chosen:
+    return (lambda relation: gate_of(relation, chosen)) if chosen else None
+
+
+def gate_of(relation: str, chosen: Iterable[AggregateSelection]) -> Gate | None:
+    """Return the gate of a relation, if there are aggregate selections of it."""
+    from whence.network.provenance.selection import Selection
+
+    here = list(dict.fromkeys(one for one in chosen if one.relation == relation))
+    if not here:
         return None
-
-    def gate(relation: str) -> Gate | None:
-        here = [one for one in chosen if one.relation == relation]
-        if not here:
-            return None
-        return Selection(relation, here[0].group, [(one.function, one.column) for one in here])
-
-    return gate
+    best = [(one.function, one.column) for one in here]
+    selection, period = Selection(relation, here[0].group, best), here[0].period
+    return selection if period is None else Periodic(selection, period, best[0])

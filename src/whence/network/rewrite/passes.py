@@ -12,6 +12,7 @@ from whence.network.rewrite.magic_sets import from_destination, from_source
 from whence.network.rewrite.options import Direction, Options
 from whence.network.rewrite.reorder import reorder
 from whence.network.rewrite.search import Search, find_search
+from whence.network.rewrite.share_messages import share_messages
 from whence.syntax.nodes import Program
 
 
@@ -44,6 +45,10 @@ def _aggregate_selections(program: Program, state: _State) -> Program:
     return aggregate_selections(program, period=state.options.period)
 
 
+def _share_messages(program: Program, state: _State) -> Program:
+    return program if state.options.share is None else share_messages(program)
+
+
 def _localize(program: Program, state: _State) -> Program:
     options = state.options
     return localize(program, backward=options.backward, windows=options.windows)
@@ -53,6 +58,7 @@ PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("reorder", _reorder),  # first: it knows the rules as they were written
     ("magic_sets", _magic_sets),  # filters stand where the search begins and ends
     ("aggregate_selections", _aggregate_selections),  # on the relations that will be sent
+    ("share_messages", _share_messages),  # selections say which column is the metric
     ("localize", _localize),  # last: whatever was added may span several nodes
 )
 
