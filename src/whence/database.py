@@ -22,6 +22,7 @@ from whence.diagnostics import DataError, Diagnostic, UsageError, nearest
 from whence.engine.base import Limits, Observer, Stats
 from whence.explained import Explained
 from whence.facts.schema import Column
+from whence.in_sql import InSQL
 from whence.loading import fitting, is_inline
 from whence.rewrite.read_in import AnySemiring, semiring_of
 from whence.rewrite.stated import Default
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from whence.journal import Journal, Record
 
 
-class Database(Explained):
+class Database(Explained, InSQL):
     """A program and facts, in memory or kept in a folder.
 
     With a `path` every commit is durable when it returns (see `docs/explanation/durability.md`),
@@ -301,10 +302,7 @@ class Database(Explained):
         return (decl.name for decl in self.program.relations)
 
     def query(self, goal: str) -> Table:
-        """Return the tuples that match a goal such as `path(1, x)`.
-
-        Only what the goal needs is derived, unless everything has been already.
-        """
+        """Return the tuples that match a goal such as `path(1, x)`, deriving only what it needs."""
         atom = parse_goal(goal)
         self._columns(atom.relation)
         with self._committed.reading() as derived:

@@ -21,10 +21,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("lineage", "network"),  # lineage asks in rules and runs on Spark, so it stands above both
     ("spark",),
     ("database",),
-    ("explained",),
+    ("explained", "in_sql"),
     ("explaining",),
     ("durable",),
     ("committed",),
+    ("sql",),
     ("derived", "journal", "subscription", "table", "answers", "transaction"),
     ("loading", "netting"),
     ("rows",),

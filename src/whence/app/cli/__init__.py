@@ -19,11 +19,13 @@ from whence import __version__
 from whence.app.cli.check import check
 from whence.app.cli.fmt import fmt
 from whence.app.cli.lineage import group
+from whence.app.cli.net import group as net_group
 from whence.app.cli.outcome import TERMINATED, reported
 from whence.app.cli.plan import plan
 from whence.app.cli.query import query
 from whence.app.cli.repl import repl
 from whence.app.cli.run import run
+from whence.app.cli.sql import sql
 from whence.app.cli.watch import watch
 from whence.app.cli.whatif import whatif
 from whence.app.cli.why import why
@@ -35,6 +37,7 @@ COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     fmt,
     plan,
     query,
+    sql,
     repl,
     why,
     whynot,
@@ -69,6 +72,7 @@ app = typer.Typer(
 for _command in COMMANDS:
     app.command()(_command)
 app.add_typer(group)
+app.add_typer(net_group)
 
 
 def _print_version(wanted: bool) -> None:
