@@ -56,7 +56,7 @@ class Global:
         self._links: list[pa.RecordBatch] = []
 
     def add(self, passed: pa.RecordBatch) -> None:
-        """Take in what a local reducer passed on; for the paper's modes it is one group."""
+        """Take in what a local reducer passed on."""
         if passed.num_rows:
             self._reducer.add(passed)
             if isinstance(self._reducer, Grouping):

@@ -87,7 +87,7 @@ def test_figure_16_is_best_by_worker_where_workers_combine() -> None:
 
 
 def test_two_edges_of_a_group_miss_each_other_around_an_edge_that_is_there() -> None:
-    # Why a flush, which is one group, loses pairs where figure 16 says so.
+    # Why a flush is not one group to the global reducer.
     apart, together = Grouping(), Grouping()
     for group in ([(1, 2)], [(2, 3)], [(0, 1)]):
         apart.add_group(group)

@@ -17,6 +17,7 @@ from whence.lineage.events import Edge, Kind, batch_of
 from whence.lineage.reduce import definition, reduce
 from whence.lineage.reduce.disorder import accuracy, disordered
 from whence.lineage.reduce.grouping import Grouping
+from whence.lineage.reduce.local_global import LocalGlobal, Settings
 from whence.lineage.reduced import Link, pairs_of, reduced_of
 
 
@@ -42,6 +43,44 @@ def test_grouping_is_exact_if_groups_are_whole_and_entities_are_used_once(
     assert found >= wanted
     # What else is there ends in something that was made of nothing, or led nowhere.
     assert all(pair in wanted for pair in found if _complete(pair, edges))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data(), streams(declared=False, once=True), st.integers(1, 4), st.integers(1, 6))
+def test_grouping_is_as_exact_in_partitions_with_flushes(
+    data: st.DataObject, stream: Stream, partitions: int, size: int
+) -> None:
+    edges = [e for group in data.draw(st.permutations(groups_of(stream.edges))) for e in group]
+    asked = {"mode": "grouping", "partitions": partitions, "local_batch": size}
+    found = pairs_of(reduce(in_batches(edges, 3), **asked).table)  # type: ignore[arg-type]
+    wanted = definition.pairs(edges)
+    assert found >= wanted
+    assert all(pair in wanted for pair in found if _complete(pair, edges))
+
+
+def execution(activity: str, used: str, made: str, group: int) -> list[Edge]:
+    return [
+        Edge(Kind.USED, (activity, 1), (used, 1), group),
+        Edge(Kind.GENERATED, (made, 1), (activity, 1), group + 1),
+    ]
+
+
+def test_edges_of_a_flush_meet_an_edge_of_the_global_state_from_both_sides() -> None:
+    reducer = LocalGlobal(2, Settings(mode="grouping"))
+    reducer.add(0, batch_of(execution("combine", "pairs", "partials", 0)))
+    reducer.flush(0)
+    last = [*execution("reduce", "partials", "counts", 2), *execution("map", "tweets", "pairs", 4)]
+    reducer.add(1, batch_of(last))
+    assert pairs(list(reducer.finish())) == {(("counts", 1), ("tweets", 1))}
+
+
+def test_executions_that_a_local_reducer_joined_stay_joined() -> None:
+    reducer = LocalGlobal(1, Settings(mode="grouping"))
+    first, second = execution("map", "tweets", "pairs", 0), execution("reduce", "pairs", "out", 2)
+    for edges in (first[:1], [first[1], second[0]], second[1:]):
+        reducer.add(0, batch_of(edges))
+        reducer.flush(0, over=True)
+    assert pairs(list(reducer.finish())) == {(("out", 1), ("tweets", 1))}
 
 
 def _complete(pair: object, edges: list[Edge]) -> bool:

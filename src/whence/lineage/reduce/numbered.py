@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from whence.lineage.events import Kind, make_batch
+from whence.lineage.names import INNER, WHOLE
 from whence.lineage.reduce import kernels as k
 from whence.lineage.reduce.graph import Graph, attempts_of
 from whence.lineage.reduce.links import links
@@ -47,6 +48,29 @@ class Numbered:
         found: Array = (self.graph.keys[nodes] & k.ACTIVITY) > 0
         return found
 
+    def _told(self, ends: Array) -> Array:
+        """Return pairs of which none is two activities."""
+        both = self.is_activity(ends).all(axis=1)
+        if not both.any():
+            return ends
+        one, other = ends[both, 0], ends[both, 1]
+        names = [f"{INNER}{self._name(a)} {self._name(b)}" for a, b in ends[both].tolist()]
+        made = make_batch(
+            kind=int(Kind.DERIVED),
+            source_space=names,
+            source=np.full(len(names), WHOLE, np.int64),
+            target_space=INNER,
+            target=np.full(len(names), WHOLE, np.int64),
+        )
+        between, _, _ = self._ends(made)
+        parts = [ends[~both], np.stack([one, between], 1), np.stack([between, other], 1)]
+        found: Array = np.concatenate(parts)
+        return found
+
+    def _name(self, node: int) -> str:
+        """Return the name of an activity, with its attempt."""
+        return f"{self.graph.name(node)}@{attempts_of(self.graph.keys[node : node + 1])[0]}"
+
     def links(self, pairs: list[Pair]) -> pa.RecordBatch:
         """Return pairs of entities as links."""
         ends = np.array(pairs, np.int32).reshape(-1, 2)
@@ -55,11 +79,16 @@ class Numbered:
         return links(self.graph, role, None, ends[:, 0], ends[:, 1])
 
     def edges(self, pairs: list[Pair]) -> pa.RecordBatch:
-        """Return pairs of nodes as edges; an edge between two entities is a derivation."""
-        ends = np.array(pairs, np.int32).reshape(-1, 2)
+        """Return pairs of nodes as edges; an edge between two entities is a derivation.
+
+        Where the one end of an entity was passed on before the other came, two executions are
+        joined. No edge says that, so there is an inner entity between them again.
+        """
+        ends = self._told(np.array(pairs, np.int32).reshape(-1, 2))
+        group = _groups(ends)
+        order = np.argsort(group, kind="stable")  # edges of a group stand together
+        ends, group = ends[order], group[order]
         active = self.is_activity(ends)
-        both = active.all(axis=1)  # what disorder leaves of two executions is no PROV
-        ends, active = ends[~both], active[~both]
         kind = np.full(len(ends), Kind.DERIVED, np.uint8)
         kind[active[:, 0]], kind[active[:, 1]] = Kind.USED, Kind.GENERATED
         whose = np.where(active[:, 0], ends[:, 0], ends[:, 1])
@@ -74,9 +103,30 @@ class Numbered:
             target_space=pa.DictionaryArray.from_arrays(pa.array(codes[:, 1]), spaces),
             target=pa.array(numbers[:, 1]),
             attempt=pa.array(attempt.astype(np.int32)),
-            # One flush is one group to the reducer behind: it looks at all before it removes any.
-            group=0,
+            group=pa.array(group),
         )
+
+
+def _groups(ends: Array) -> Array:
+    """Return a number for each edge, the same for edges that hang together.
+
+    The reducer behind looks at all edges of a group before it removes a vertex, so edges that
+    share one must not be apart. Others must not be together: of two edges that meet an edge of
+    its state from both sides, Algorithm 1 joins each with that edge, and not with the other.
+    """
+    nodes, places = np.unique(ends, return_inverse=True)
+    places = places.reshape(ends.shape)
+    least = np.arange(len(nodes))
+    while True:
+        # The smallest number of a group spreads along edges and then along itself.
+        low = least[places].min(axis=1)
+        before = least.copy()
+        np.minimum.at(least, places[:, 0], low)
+        np.minimum.at(least, places[:, 1], low)
+        least = least[least]
+        if np.array_equal(before, least):
+            found: Array = least[places[:, 0]]
+            return found
 
 
 def _to_itself(batch: pa.RecordBatch) -> Array:
