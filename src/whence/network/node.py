@@ -8,13 +8,11 @@ semi-naive evaluation say (Loo 2006, algorithm 5.3). What is for others leaves a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from random import Random
 from typing import Any
 
 from whence.network.installed import Installed
-from whence.network.introspect import Log, Snapshot
+from whence.network.introspect import Snapshot
 from whence.network.model import (
     DEAD,
     Address,
@@ -31,45 +29,18 @@ from whence.network.model import (
     Transport,
     Update,
 )
-from whence.network.placement import OneToOne
-from whence.network.program import Kind, NodeProgram, RelationPlan
+from whence.network.program import NodeProgram
 from whence.network.provenance.counting import Counting
-from whence.network.relations.asserted import BaseTable, SoftTable
-from whence.network.relations.base import Apply, EventStream, Relation
+from whence.network.relations.base import Apply, EventStream
 from whence.network.relations.views import View
-from whence.network.strands.endings import Emit, Kept
-from whence.network.strands.expressions import Functions
-from whence.network.strands.functions import functions_of
-from whence.network.strands.plan import StrandPlan
 from whence.network.table import Table
 from whence.network.transport.wire import WireCodec, WireError
+from whence.network.wiring import Queued, Wiring
 
 MAX_PARKED = 10_000  # updates of relations that no program here knows (yet)
 
-Queued = tuple[Apply, int, Row, Annotation]
 
-
-class _Homes(dict[Address, str]):
-    """The processors of addresses, looked up once."""
-
-    def __init__(self, placement: Placement) -> None:
-        super().__init__()
-        self._placement = placement
-
-    def __missing__(self, address: Address) -> str:
-        home = self[address] = self._placement.processor(address)
-        return home
-
-
-class _Outbox(dict[str, list[Update]]):
-    """Updates by the processor that they are for."""
-
-    def __missing__(self, target: str) -> list[Update]:
-        updates = self[target] = []
-        return updates
-
-
-class Node:
+class Node(Wiring):
     """One processor of a network."""
 
     def __init__(
@@ -94,14 +65,9 @@ class Node:
         `buffered` holds messages back for so many seconds and then handles them in iterations;
         `jitter` lets each timer begin somewhere in its period instead of after it.
         """
-        self.name = name
-        self.clock = clock
-        self.scheme: Scheme = Counting() if scheme is None else scheme
+        scheme = Counting() if scheme is None else scheme
+        super().__init__(name, clock, scheme, shipper, placement, gates, seed, log)
         self.peers = peers
-        self.dice = Random(f"{seed} {name}")
-        self.functions: Functions = functions_of(clock, self.dice)
-        self.relations: dict[str, Relation] = {}
-        self.log = Log(clock, log)
         self.updates_sent = 0
         self.updates_received = 0
         self.messages_received = 0
@@ -110,22 +76,14 @@ class Node:
         self.parked: dict[str, list[Update]] = {}
         self._parked = 0
         self._transport = transport
-        self._codec: Codec = WireCodec(self.scheme) if codec is None else codec
-        self._homes = _Homes(OneToOne() if placement is None else placement)
-        self._outbox = _Outbox()
-        self._changes: deque[Queued] = deque()
-        self._events: deque[Queued] = deque()
+        self._codec: Codec = WireCodec(scheme) if codec is None else codec
         self._dying: set[Hashable] = set()
         self._announced: dict[Hashable, None] = {}
-        self._kept: dict[Hashable, Kept] = {}
-        self._gates: dict[str, Gate] = {}
-        self._make_gate = gates
         self._running = False
         self._buffered = buffered
         self._held: list[Update] = []
         self.installed = Installed(self, jitter=jitter)
-        self.scheme.attach(self)
-        self._shipper = shipper
+        scheme.attach(self)
         if shipper is not None:
             shipper.attach(self)
         transport.attach(name, self.receive)
@@ -160,10 +118,6 @@ class Node:
         put = known.put if sign > 0 else known.take
         queue = self._events if isinstance(known, EventStream) else self._changes
         queue.append((lambda _sign, row, _note: put(row), sign, row, None))
-
-    def table(self, relation: str) -> Table:
-        """Return a table."""
-        return self.relations[relation].table
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -208,10 +162,6 @@ class Node:
             return
         queue = self._events if isinstance(relation, EventStream) else self._changes
         queue.append((relation.entry, sign, row, note))
-
-    def later(self, apply: Apply, row: Row) -> None:
-        """Queue a change of a table."""
-        self._changes.append((apply, 0, row, None))
 
     def event(self, apply: Apply, row: Row) -> None:
         """Queue something that happens."""
@@ -377,90 +327,10 @@ class Node:
         else:
             self.scheme.control(source, message)
 
-    # ── what strands are bound to ────────────────────────────────────────────────────
-
-    def declare(self, plan: RelationPlan, annotated: bool) -> Relation:
-        """Return the relation of a plan, which is made if it is not there."""
-        name = plan.shape.name
-        relation = self.relations.get(name)
-        if relation is None:
-            gate = None
-            if plan.kind is Kind.VIEW and self._make_gate is not None:
-                gate = self._make_gate(name)
-            if gate is not None:
-                gate.attach(self)
-                self._gates[name] = gate
-            relation = _KINDS[plan.kind](self, plan.shape, plan.arity, gate)
-            self.relations[name] = relation
-        if isinstance(relation, BaseTable) and annotated and not self.scheme.retracting:
-            relation.annotated = True
-        return relation
-
-    def outlet(self, plan: StrandPlan) -> Emit:
-        """Return what takes the derived tuples of a strand: to a queue here, or on their way."""
-        head, here, homes, outbox = plan.head, self.name, self._homes, self._outbox
-        name, relation = head.relation, self.relations[head.relation]
-        enter = relation.entry
-        queue = self._events if isinstance(relation, EventStream) else self._changes
-        at, shipper = head.location, self._shipper
-        if at is None:
-            return lambda sign, row, note: queue.append((enter, sign, row, note))
-        if shipper is not None:
-            push, local = shipper.push, shipper.local
-
-            def ship(sign: int, row: Row, note: Annotation) -> None:
-                target = homes[row[at]]
-                if target == here and not local:
-                    queue.append((enter, sign, row, note))
-                else:
-                    push(target, (sign, name, row, note))
-
-            return ship
-
-        def emit(sign: int, row: Row, note: Annotation) -> None:
-            target = homes[row[at]]
-            if target == here:
-                queue.append((enter, sign, row, note))
-            else:
-                outbox[target].append((sign, name, row, note))
-
-        return emit
-
-    def kept(self, plan: StrandPlan) -> Kept:
-        """Return the groups of a rule with an aggregate, which its strands share."""
-        key = (plan.identity, plan.mode)
-        if key not in self._kept:
-            self._kept[key] = Kept(plan.head, plan.rule, self.fault)
-        return self._kept[key]
-
-    def absence(self, relation: str, columns: tuple[int, ...], key: Hashable) -> Annotation:
-        """Return the annotation of a negated literal that holds."""
-        return self.relations[relation].absence(columns, key)
-
-    def fault(self, rule: str, error: Exception) -> None:
-        """Take note that a function had no value: its literal did not hold."""
-        self.log.fault(rule, error)
-
-    def home(self, address: Address) -> str:
-        """Return the processor of an address."""
-        return self._homes[address]
-
-    def forget(self, plan: StrandPlan) -> None:
-        """Forget the groups of a rule that is gone."""
-        self._kept.pop((plan.identity, plan.mode), None)
-
     def stop(self) -> None:
         """Receive nothing any more, and let no timer go on."""
         self.installed.stop()
         self._transport.detach(self.name)
-
-
-_KINDS: dict[Kind, Any] = {
-    Kind.EVENT: EventStream,
-    Kind.SOFT: SoftTable,
-    Kind.BASE: BaseTable,
-    Kind.VIEW: View,
-}
 
 
 def _netted(batch: list[Queued]) -> list[Queued]:

@@ -56,7 +56,7 @@ def total(values: list[Any]) -> Any:
     return math.fsum(values) if any(isinstance(v, float) for v in values) else sum(values)
 
 
-_AT_ONCE: dict[str, Callable[[list[Any]], Any]] = {
+FOLDS: dict[str, Callable[[list[Any]], Any]] = {
     "min": min,
     "max": max,
     "count": len,
@@ -81,6 +81,18 @@ class PerEvent:
         """Return the end of the steps: one more value for a group."""
         groups, group = self.groups, group_of(self.head)
         slots = [fold.slot for fold in self.head.folds]
+        if len(slots) == 1:
+            only = SIGN if slots[0] is None else slots[0]  # what is only counted may be anything
+
+            def collect_one(env: Slots) -> None:
+                key = group(env)
+                columns = groups.get(key)
+                if columns is None:
+                    groups[key] = [[env[only]]]
+                else:
+                    columns[0].append(env[only])
+
+            return collect_one
 
         def collect(env: Slots) -> None:
             key = group(env)
@@ -95,7 +107,7 @@ class PerEvent:
     def around(self, fire: Fire, env: Slots) -> Fire:
         """Return the start of the steps with what follows once they have run."""
         groups, assemble, group = self.groups, whole_row(self.head), group_of(self.head)
-        folds = [_AT_ONCE[fold.function] for fold in self.head.folds]
+        folds = [FOLDS[fold.function] for fold in self.head.folds]
         emit, sign = self.emit, self.sign
 
         def fire_and_fold(_sign: int, row: Row, annotation: Annotation) -> None:

@@ -36,6 +36,9 @@ def _applied(
     slots = [arg.index for arg in args if isinstance(arg, Slot)]
     if len(slots) == len(args):
         return _of_slots(function, slots)
+    spine = _spine(function, args, functions)
+    if spine is not None:
+        return spine
     parts = [compiled(arg, functions) for arg in args]
     if len(parts) == 1:
         only = parts[0]
@@ -44,6 +47,27 @@ def _applied(
         one, two = parts
         return lambda env: function(one(env), two(env))
     return lambda env: function(*[part(env) for part in parts])
+
+
+def _spine(
+    function: Callable[..., Any], args: tuple[Expression, ...], functions: Functions
+) -> Evaluate | None:
+    """Return operators that lean left, as in `(K - B - 1) % R`, as one call; None: it does not."""
+    match args:
+        case (Apply(function=name, args=(Slot(index=a), Slot(index=b))), Slot(index=c)):
+            inner = functions[name]
+            return lambda env: function(inner(env[a], env[b]), env[c])
+        case (
+            Apply(
+                function=middle,
+                args=(Apply(function=name, args=(Slot(index=a), Slot(index=b))), Slot(index=c)),
+            ),
+            Slot(index=d),
+        ):
+            inner, outer = functions[name], functions[middle]
+            return lambda env: function(outer(inner(env[a], env[b]), env[c]), env[d])
+        case _:
+            return None
 
 
 def _of_slots(function: Callable[..., Any], slots: list[int]) -> Evaluate:

@@ -22,11 +22,20 @@ def _list(*items: Any) -> tuple[Any, ...]:
     return items
 
 
-def _interval(closed_low: bool, closed_high: bool) -> Callable[[Any, Any, Any], bool]:
-    def inside(item: Any, low: Any, high: Any) -> bool:
-        return in_interval(item, low, high, closed_low, closed_high)
+def _open(item: Any, low: Any, high: Any) -> bool:
+    return in_interval(item, low, high, False, False)
 
-    return inside
+
+def _half_open(item: Any, low: Any, high: Any) -> bool:
+    return in_interval(item, low, high, False, True)
+
+
+def _half_closed(item: Any, low: Any, high: Any) -> bool:
+    return in_interval(item, low, high, True, False)
+
+
+def _closed(item: Any, low: Any, high: Any) -> bool:
+    return in_interval(item, low, high, True, True)
 
 
 _PURE: dict[str, Callable[..., Any]] = {
@@ -35,10 +44,10 @@ _PURE: dict[str, Callable[..., Any]] = {
     **{name: function.call for name, function in FUNCTIONS.items()},
     "list": _list,
     "not": operator.not_,
-    "in ()": _interval(False, False),
-    "in (]": _interval(False, True),
-    "in [)": _interval(True, False),
-    "in []": _interval(True, True),
+    "in ()": _open,
+    "in (]": _half_open,
+    "in [)": _half_closed,
+    "in []": _closed,
 }
 
 # What depends on when and where it is asked; a rule that asks is never a view.
