@@ -10,7 +10,7 @@ import contextlib
 import selectors
 import socket
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import IO, Any, Final
 
 from whence.diagnostics import DataError, Diagnostic
 from whence.network.clock import RealClock
@@ -31,12 +31,18 @@ Place = tuple[str, int]
 class UdpTransport:
     """Carries datagrams between processors in processes or on machines of their own."""
 
-    def __init__(self, book: Mapping[str, Place]) -> None:
-        """Take the places of all processors; port 0 is any that is free, for those here."""
+    def __init__(
+        self, book: Mapping[str, Place], opened: Mapping[str, socket.socket] | None = None
+    ) -> None:
+        """Take the places of all processors; port 0 is any that is free, for those here.
+
+        Sockets may have been `opened` before, by whoever has started this process.
+        """
         self.book: dict[str, Place] = {}
         self.counters = Counters()
         self.strangers = 0
         self._names: dict[Place, str] = {}
+        self._opened = dict(opened or {})
         self._sockets: dict[str, socket.socket] = {}
         self._receivers: dict[str, Receive] = {}
         self._selector = selectors.DefaultSelector()
@@ -58,12 +64,14 @@ class UdpTransport:
     def attach(self, address: str, receive: Receive) -> None:
         """Open the socket of a processor here, and deliver to `receive` what comes there."""
         self.detach(address)
-        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        given = self._opened.pop(address, None)
+        opened = given or socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             opened.setblocking(False)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
-            opened.bind(self.book.get(address, ("127.0.0.1", 0)))
+            if given is None:
+                opened.bind(self.book.get(address, ("127.0.0.1", 0)))
         except OSError as error:
             opened.close()
             host, port = self.book.get(address, ("127.0.0.1", 0))
@@ -102,10 +110,21 @@ class UdpTransport:
         self.counters.sent += 1
         self.counters.sent_bytes += len(payload)
 
+    def watch(self, file: IO[Any], callback: Callable[[], None]) -> None:
+        """Call back when there is something to read from a file, too."""
+        self._selector.register(file, selectors.EVENT_READ, callback)
+
+    def unwatch(self, file: IO[Any]) -> None:
+        """Look at a file no more."""
+        self._selector.unregister(file)
+
     def poll(self, seconds: float | None) -> None:
         """Wait for datagrams no longer than this, and deliver those that are there."""
         for key, _ in self._selector.select(seconds):
-            self._drain(key.data)
+            if isinstance(key.data, str):
+                self._drain(key.data)
+            else:
+                key.data()
 
     def _drain(self, address: str) -> None:
         """Deliver what has come to a socket: a portion, so that others get their turn."""

@@ -1,0 +1,85 @@
+"""What a run of a network is asked for: program, topology, facts, and what is to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.analysis.ndlog.check import check_ndlog
+from whence.diagnostics import DataError, Diagnostic, UsageError, nearest, raise_errors
+from whence.network.model import Row
+from whence.network.program import Kind, NodeProgram
+from whence.network.protocols.library import PROTOCOLS, protocol_path
+from whence.network.strands.planner import constant
+from whence.network.topology.edge_list import as_facts
+from whence.network.topology.model import Topology
+from whence.syntax.ndlog import parse_ndlog
+from whence.syntax.nodes import Program
+
+Facts = dict[str, list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A program with where it came from, and what is wrong but does not stop it."""
+
+    path: Path
+    program: Program
+    warnings: tuple[Diagnostic, ...]
+
+
+def read_program(given: str) -> Asked:
+    """Read a program: a file, or the name of a protocol of the library."""
+    path = Path(given)
+    if not path.suffix and not path.exists() and (given in PROTOCOLS or "/" not in given):
+        path = protocol_path(given)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(Diagnostic("W1415", f"`{path}` is not text in UTF-8")) from None
+    program = parse_ndlog(text, str(path), folder=path.parent)
+    found = check_ndlog(program)
+    raise_errors(found)
+    return Asked(path, program, tuple(d for d in found if d.severity == "warning"))
+
+
+def read_facts(path: Path) -> Facts:
+    """Read facts, written as in a program."""
+    program = parse_ndlog(path.read_text(encoding="utf-8"), str(path), folder=path.parent)
+    found: Facts = {}
+    for rule in program.rules:
+        if rule.body:
+            message = "a file of facts has a rule"
+            raise DataError(Diagnostic("W1416", message, rule.span, "this has a body"))
+        for head in rule.heads:
+            found.setdefault(head.relation, []).append(tuple(constant(arg) for arg in head.args))
+    return found
+
+
+def topology_facts(topology: Topology, program: NodeProgram, links: str) -> Facts:
+    """Return the links of a topology, and its sensors, as far as the program knows such relations.
+
+    A relation of two columns has no costs.
+    """
+    found: Facts = {}
+    for relation, rows in as_facts(topology, links).items():
+        plan = program.relations.get(relation)
+        if plan is not None and plan.kind is not Kind.VIEW and plan.arity in (2, 3):
+            found[relation] = [row[: plan.arity] for row in rows]  # type: ignore[misc]
+    return found
+
+
+def shown_relations(program: NodeProgram, wanted: Iterable[str]) -> tuple[str, ...]:
+    """Return what is shown: what is wanted, else queries, else what is watched, else views."""
+    chosen = tuple(wanted)
+    for relation in chosen:
+        if relation not in program.relations:
+            near = nearest(relation, program.relations)
+            hint = f"did you mean `{near}`?" if near else ""
+            message = f"the program has no relation `{relation}`"
+            raise UsageError(Diagnostic("W1417", message, hint=hint))
+    queries = dict.fromkeys(query.atom.relation for query in program.source.queries)
+    known = tuple(name for name in queries if name in program.relations)
+    views = tuple(sorted(program.views))
+    return chosen or known or program.watches or views
