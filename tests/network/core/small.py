@@ -11,7 +11,7 @@ HARD = "materialize({}, infinity, infinity, keys())."
 def network(text: str, addresses: str = "abc", **settings: object) -> Network:
     """Return a network with one-letter addresses; timers begin after a full period."""
     settings.setdefault("jitter", False)
-    chosen = Settings(**settings)  # type: ignore[arg-type]
+    chosen = Settings(**settings)
     return Network(parse_ndlog(text), list(addresses), settings=chosen)
 
 
