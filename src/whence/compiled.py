@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from whence.analysis.check import check as check_stated
 from whence.analysis.hints import without_annotation
+from whence.analysis.ndlog.check import check_ndlog
 from whence.diagnostics import (
     Diagnostic,
     ProgramError,
@@ -20,6 +21,7 @@ from whence.plan.build import build_plan
 from whence.plan.growth import growth_warnings
 from whence.plan.nodes import Plan
 from whence.rewrite.annotate import COLUMN, Annotation
+from whence.rewrite.hard_state import not_here
 from whence.rewrite.pipeline import run_passes
 from whence.rewrite.prune import outputs
 from whence.rewrite.read_in import AnySemiring, check_defaults, read_in, semiring_of
@@ -119,6 +121,8 @@ class Compiled:
 
 def check(program: Program) -> list[Diagnostic]:
     """Return everything that is wrong with a program, and the warnings."""
+    if program.dialect == "ndlog":
+        return check_ndlog(program)
     found = check_stated(state_annotations(program))
     try:
         read_in(program)
@@ -146,6 +150,8 @@ def compile(
     relation: a value, or a function of the row. With `derivations` every fact is derived as the
     program says, which explanations rest on.
     """
+    if program.dialect == "ndlog":
+        raise UsageError(not_here())
     program = state_annotations(program)
     found = check_stated(program)
     raise_errors(found)

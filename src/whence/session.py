@@ -16,6 +16,7 @@ from whence.diagnostics import DataError, Diagnostic, LimitError, UsageError
 from whence.engine.base import Engine, Evaluation, Limits, Observer
 from whence.rewrite.read_in import AnySemiring
 from whence.rewrite.stated import Default
+from whence.syntax.dialects import dialect_of, parse_as
 from whence.syntax.nodes import Program
 from whence.syntax.souffle import parse
 from whence.view.base import STRATEGIES, View
@@ -48,8 +49,8 @@ ENGINES = ("local", "spark")
 
 
 def read_program(path: Path | str) -> Program:
-    """Return the program in a file."""
-    return parse(read_text(path), name=str(path))
+    """Return the program in a file; its name says in which dialect."""
+    return parse_as(dialect_of(str(path)), read_text(path), str(path))
 
 
 def read_text(path: Path | str) -> str:

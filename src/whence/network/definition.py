@@ -62,10 +62,12 @@ def central(
     base_facts: Mapping[str, Iterable[Row]] | None = None,
     *,
     max_facts: int = MAX_FACTS,
+    look: Callable[[int], None] = lambda facts: None,
 ) -> dict[str, set[Row]]:
     """Return all hard-state relations of a program over the base facts of all its nodes.
 
-    `f_now` is 0 here, and `f_rand` draws the same numbers each time.
+    `f_now` is 0 here, and `f_rand` draws the same numbers each time. `look` is told how many facts
+    there are, now and then, and may end it all by raising.
     """
     rules = [_wildcards_named(rule) for rule in hard_part(program)]
     known = states(program)
@@ -78,18 +80,19 @@ def central(
     for stratum in strata(replace(program, rules=tuple(rules))):
         here = [rule for rule in rules if rule.head.relation in stratum.relations]
         _check(here, stratum.relations)
-        while _round(here, solver, max_facts):
+        while _round(here, solver, max_facts, look):
             pass
     return found.relations
 
 
-def _round(rules: list[Rule], solver: _Solver, max_facts: int) -> bool:
+def _round(rules: list[Rule], solver: _Solver, max_facts: int, look: Callable[[int], None]) -> bool:
     """Apply each rule once to all facts; say whether there was news."""
     news = False
     for rule in rules:
         for row in list(_derived(rule, solver)):
             news |= solver.facts.add(rule.head.relation, row)
-    if sum(map(len, solver.facts.relations.values())) > max_facts:
+        look(solver.facts.size)
+    if solver.facts.size > max_facts:
         raise LimitError(
             Diagnostic(
                 "W1341",
@@ -177,6 +180,7 @@ class _Facts:
 
     def __init__(self, names: Iterable[str]) -> None:
         self.relations: dict[str, set[Row]] = {name: set() for name in names}
+        self.size = 0
         self._indexes: dict[str, dict[tuple[int, ...], defaultdict[Row, list[Row]]]] = {}
 
     def add(self, relation: str, row: Row) -> bool:
@@ -184,6 +188,7 @@ class _Facts:
         if row in rows:
             return False
         rows.add(row)
+        self.size += 1
         for columns, index in self._indexes.get(relation, {}).items():
             if len(row) > max(columns, default=-1):
                 index[tuple(row[c] for c in columns)].append(row)

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from whence.app.cli.options import Dialect
 from whence.app.cli.outcome import reported
-from whence.app.cli.program import program_text
+from whence.app.cli.program import dialect_named, program_text
 
 
 def fmt(
@@ -22,6 +23,7 @@ def fmt(
     check: Annotated[
         bool, typer.Option("--check", help="Only say which files would change; exit 1 if any.")
     ] = False,
+    dialect: Dialect = None,
 ) -> None:
     """Print programs in the one layout; comments stay where they are.
 
@@ -35,7 +37,7 @@ def fmt(
         with Outputs() as outputs:
             for path in programs:
                 text = program_text(path)
-                formatted = format_source(text, str(path))
+                formatted = format_source(text, str(path), dialect=dialect_named(path, dialect))
                 if text != formatted:
                     changed.append(path)
                 if write and text != formatted and str(path) != "-":

@@ -19,6 +19,13 @@ class Form(StrEnum):
     json = "json"
 
 
+class DialectName(StrEnum):
+    """In which language a program is written."""
+
+    souffle = "souffle"
+    ndlog = "ndlog"
+
+
 class BadRow(StrEnum):
     """What to do with a row that does not fit its relation."""
 
@@ -92,6 +99,13 @@ def _cell(text: str) -> int | float | str:
 
 ProgramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="The program, in Soufflé's syntax; - is stdin.")
+]
+AnyProgramFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="The program, in any dialect; - is stdin.")
+]
+Dialect: TypeAlias = Annotated[
+    DialectName | None,
+    typer.Option("--dialect", help="The language of the program, if not by its name (.ndlog)."),
 ]
 FactsDir: TypeAlias = Annotated[
     Path, typer.Option("--fact-dir", "-F", metavar="DIR", help="Where facts files are.")

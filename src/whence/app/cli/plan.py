@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whence.app.cli import options, spark
-from whence.app.cli.options import EngineName, Form, Format, ProgramFile
+from whence.app.cli.options import AnyProgramFile, Dialect, EngineName, Form, Format
 from whence.app.cli.outcome import reported
 from whence.app.cli.program import compile_program, open_program
+from whence.diagnostics import raise_errors
 
 if TYPE_CHECKING:
     from whence.engine.spark.model import SparkPlan
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def plan(
-    program: ProgramFile,
+    program: AnyProgramFile,
     goal: Annotated[
         str | None, typer.Option("--goal", metavar="GOAL", help="Plan for this goal only.")
     ] = None,
@@ -40,6 +41,7 @@ def plan(
         list[str] | None,
         typer.Option("--rewrite", metavar="WHAT", help="How an NDlog program is rewritten."),
     ] = None,
+    dialect: Dialect = None,
     format: Format = Form.text,
 ) -> None:
     """Print the program after each rewrite, its strata, delta rules and indexes.
@@ -53,8 +55,9 @@ def plan(
         from whence import session
 
         on_spark = spark.spark_options(engine, None, strategy, tasks, None)
-        opened = open_program(program)
+        opened = open_program(program, dialect)
         if opened.dialect == "ndlog":
+            raise_errors(session.check(opened))
             _print_network(opened, goal, rewrite or [], format)
             return
         compiled = compile_program(opened, goal, quiet=True, semiring=semiring, annotate=annotate)

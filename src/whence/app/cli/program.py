@@ -26,11 +26,19 @@ def program_text(path: Path) -> str:
         raise UsageError(Diagnostic("W0803", "standard input is not UTF-8 text")) from None
 
 
-def open_program(path: Path) -> Program:
-    """Return the program in a file, or on standard input when the path is `-`."""
-    from whence import session
+def dialect_named(path: Path, asked: str | None) -> str:
+    """Return the dialect of a program: the one that is asked for, else that of its name."""
+    from whence.syntax.dialects import dialect_of
 
-    return session.parse(program_text(path), name="<stdin>" if str(path) == "-" else str(path))
+    return asked or dialect_of(str(path))
+
+
+def open_program(path: Path, dialect: str | None = None) -> Program:
+    """Return the program in a file, or on standard input when the path is `-`."""
+    from whence.syntax.dialects import parse_as
+
+    name = "<stdin>" if str(path) == "-" else str(path)
+    return parse_as(dialect_named(path, dialect), program_text(path), name)
 
 
 def compile_program(
