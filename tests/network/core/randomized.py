@@ -52,13 +52,16 @@ class Case:
 def _body(
     draw: st.DrawFn, relations: tuple[str, ...], most: int = 3
 ) -> tuple[list[str], list[str]]:
-    """Some atoms, each at a place that one before it names, and the variables in them."""
+    """Some atoms, each at a place that one before it names, and the places that they name."""
     bound = [draw(st.sampled_from(NAMES))]
     atoms = []
     for _ in range(draw(st.integers(1, most))):
-        place, other = draw(st.sampled_from(bound)), draw(st.sampled_from((*NAMES, "_")))
-        atoms.append(f"{draw(st.sampled_from(relations))}(@{place},{other})")
-        if other != "_" and other not in bound:
+        relation = draw(st.sampled_from(relations))
+        # What an aggregate counts is no place, and no node has such a name.
+        others = ("N", "_") if relation == "n" else (*NAMES, "_")
+        place, other = draw(st.sampled_from(bound)), draw(st.sampled_from(others))
+        atoms.append(f"{relation}(@{place},{other})")
+        if relation != "n" and other != "_" and other not in bound:
             bound.append(other)
     return draw(st.permutations(atoms)), bound
 
@@ -74,7 +77,9 @@ def _rule(
         body.append(f"!{draw(st.sampled_from(denied))}(@{draw(name)},{second})")
     if draw(st.integers(0, 3)) == 0:
         body.append(f"{draw(name)} != {draw(name)}")
-    return f"{head}(@{draw(name)},{draw(name)}) :- {', '.join(body)}."
+    values = [*bound, "N"] if any(",N)" in atom for atom in body) else bound
+    second = draw(st.sampled_from(values))
+    return f"{head}(@{draw(name)},{second}) :- {', '.join(body)}."
 
 
 @st.composite
