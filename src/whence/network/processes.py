@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from whence.diagnostics import DataError, Diagnostic, LimitError
 from whence.network.model import Row
-from whence.network.topology.model import Topology
+from whence.network.topology.model import Topology, neighbours
 from whence.network.transport.book import book_of, write_book
 
 ANSWER: Final = 30.0
@@ -154,17 +154,27 @@ class Processes:
         until: float | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        """Wait until tuples have not moved for `quiet` seconds, or until a time; `look` often."""
-        begun = time.monotonic()
+        """Wait until a time, or until tuples have not moved for `quiet` seconds; `look` often.
+
+        Nodes are not quiet before they know which of their neighbours run.
+        """
+        begun = since = time.monotonic()
+        around = neighbours(self.topology)
         last: object = None
-        since = begun
-        while (now := time.monotonic()) - begun < (timeout if until is None else until):
+        while time.monotonic() - begun < (timeout if until is None else until):
             stats = self.stats()
+            now = time.monotonic()
+            running = set(stats)
             state = {
-                name: (one["updates_sent"], one["updates_received"], one["rows"], one["alive"])
+                name: (one["updates_sent"], one["updates_received"], one["rows"])
                 for name, one in stats.items()
             }
-            if state != last or not all(one["idle"] for one in stats.values()):
+            settled = all(
+                one["idle"]
+                and set(one["alive"]) == {a.target for a in around[name] if a.target in running}
+                for name, one in stats.items()
+            )
+            if state != last or not settled:
                 last, since = state, now
             elif until is None and now - since >= quiet:
                 return

@@ -42,7 +42,7 @@ class RealNode:
         secret: bytes,
         *,
         scheme: str = "auto",
-        ship: str = "plain",
+        ship: str = "auto",
         links: str = "link",
         options: Options | None = None,
         seed: int = 0,
@@ -63,11 +63,14 @@ class RealNode:
         self._options = options or Options()
         self._links: dict[str, Row] = {link[1]: link for link in book.links_of(name)}
         self._gates: dict[str, Gate | None] = {}
+        made = _scheme(scheme)
+        if ship == "auto":
+            ship = "lazy" if made.annotated and not made.retracting else "plain"
         self.node = Node(
             name,
             self.clock,
             self.transport,
-            scheme=_scheme(scheme),
+            scheme=made,
             shipper=shipper_for(ship)(),
             gates=self._gates.get,
             peers=[other for other in book.places if other != name],

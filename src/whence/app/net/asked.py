@@ -9,8 +9,10 @@ from pathlib import Path
 from whence.analysis.ndlog.check import check_ndlog
 from whence.diagnostics import DataError, Diagnostic, UsageError, nearest, raise_errors
 from whence.network.model import Row
-from whence.network.program import Kind, NodeProgram
+from whence.network.program import Kind, NodeProgram, node_program
 from whence.network.protocols.library import PROTOCOLS, protocol_path
+from whence.network.rewrite.passes import Options, prepare
+from whence.network.schemes import scheme_for
 from whence.network.strands.planner import constant
 from whence.network.topology.edge_list import as_facts
 from whence.network.topology.model import Topology
@@ -55,6 +57,14 @@ def read_facts(path: Path) -> Facts:
         for head in rule.heads:
             found.setdefault(head.relation, []).append(tuple(constant(arg) for arg in head.args))
     return found
+
+
+def chosen_ship(ship: str, scheme: str, program: Program, options: Options) -> str:
+    """Return how tuples leave: `auto` is lazy where they have provenance, as more is too much."""
+    if ship != "auto":
+        return ship
+    made = scheme_for(node_program(prepare(program, options)), scheme)()
+    return "lazy" if made.annotated and not made.retracting else "plain"
 
 
 def topology_facts(topology: Topology, program: NodeProgram, links: str) -> Facts:

@@ -48,7 +48,7 @@ def node(
     ] = False,
     links: net.Links = "link",
     scheme: net.SchemeName = "auto",
-    ship: net.Ship = "plain",
+    ship: net.Ship = "auto",
     without: net.Without = None,
     seed: net.Seed = 0,
     silence: Annotated[

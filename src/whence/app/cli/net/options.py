@@ -16,7 +16,9 @@ SchemeName: TypeAlias = Annotated[
 ]
 Ship: TypeAlias = Annotated[
     str,
-    typer.Option("--ship", metavar="NAME", help="How derived tuples leave: plain, eager or lazy."),
+    typer.Option(
+        "--ship", metavar="NAME", help="How derived tuples leave: auto, plain, eager or lazy."
+    ),
 ]
 Links: TypeAlias = Annotated[
     str,

@@ -63,7 +63,7 @@ def run(
         bool, typer.Option("--processes", help="The same with a process for each node.")
     ] = False,
     scheme: net.SchemeName = "auto",
-    ship: net.Ship = "plain",
+    ship: net.Ship = "auto",
     without: net.Without = None,
     latency: Annotated[
         float | None,
@@ -106,7 +106,7 @@ def run(
     """
     with reported():
         from whence.app.cli.net.live import LiveNetwork
-        from whence.app.net.asked import read_facts, read_program, shown_relations
+        from whence.app.net.asked import chosen_ship, read_facts, read_program, shown_relations
         from whence.app.net.outcome import draw
         from whence.app.net.run import Wanted, run_network
         from whence.network.simulation import Settings
@@ -126,7 +126,12 @@ def run(
             asked.path.stem,
             asked.program,
             made,
-            Settings(scheme=scheme, ship=ship, options=chosen, seed=seed),
+            Settings(
+                scheme=scheme,
+                ship=chosen_ship(ship, scheme, asked.program, chosen),
+                options=chosen,
+                seed=seed,
+            ),
             facts=more,
             links=links,
             processors=processors,
