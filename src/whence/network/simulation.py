@@ -12,7 +12,7 @@ from whence.network.node import Node
 from whence.network.periodic import Periodic
 from whence.network.placement import OneToOne
 from whence.network.program import Kind, NodeProgram, RelationPlan, node_program
-from whence.network.rewrite.passes import Options, prepare
+from whence.network.rewrite.passes import NAMES, Options, prepare
 from whence.network.rewrite.selection import AggregateSelection, selections
 from whence.network.rewrite.share_messages import shared_columns
 from whence.network.schemes import SchemeMaker, ShipperMaker, scheme_for, shipper_for
@@ -21,7 +21,7 @@ from whence.network.transport.simulated import SimulatedTransport
 from whence.network.transport.wire import WireCodec
 from whence.syntax.nodes import Program
 
-PLAIN = Options(without=frozenset({"reorder", "magic_sets", "aggregate_selections"}))
+PLAIN = Options(without=frozenset(NAMES) - {"localize"})
 """Nothing is done to a program but what must be: localization."""
 
 

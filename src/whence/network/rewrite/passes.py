@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from whence.network.rewrite.aggregate_selections import aggregate_selections, found_selections
+from whence.network.rewrite.cache_results import cache_results
 from whence.network.rewrite.localize import localize
 from whence.network.rewrite.magic_sets import from_destination, from_source
 from whence.network.rewrite.options import Direction, Options
@@ -19,6 +20,7 @@ from whence.syntax.nodes import Program
 @dataclass(slots=True)
 class _State:
     options: Options
+    written: Program
     search: Search | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -40,6 +42,17 @@ def _magic_sets(program: Program, state: _State) -> Program:
     return magic(program, search.moved, search.bound)
 
 
+def _cache_results(program: Program, state: _State) -> Program:
+    seconds, search = state.options.cache, state.search
+    if seconds is None or search is None or search.moved is None:
+        return program
+    found = cache_results(state.written, search.moved, seconds)
+    if isinstance(found, str):
+        state.notes.append(found)
+        return program
+    return found
+
+
 def _aggregate_selections(program: Program, state: _State) -> Program:
     state.notes.extend(f"not {one}: {why}" for one, why in found_selections(program).refused)
     return aggregate_selections(program, period=state.options.period)
@@ -57,6 +70,7 @@ def _localize(program: Program, state: _State) -> Program:
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("reorder", _reorder),  # first: it knows the rules as they were written
     ("magic_sets", _magic_sets),  # filters stand where the search begins and ends
+    ("cache_results", _cache_results),  # another way to search, in place of these
     ("aggregate_selections", _aggregate_selections),  # on the relations that will be sent
     ("share_messages", _share_messages),  # selections say which column is the metric
     ("localize", _localize),  # last: whatever was added may span several nodes
@@ -76,7 +90,7 @@ class Step:
 
 def run_passes(program: Program, options: Options | None = None) -> tuple[Step, ...]:
     """Return the program after each pass that runs."""
-    state = _State(options or Options())
+    state = _State(options or Options(), program)
     steps = []
     for name, run in PASSES:
         if name in state.options.without:
