@@ -2,7 +2,7 @@
 
 `python -m benchmarks views` measures live views, `python -m benchmarks provenance` annotations and
 explanations, `python -m benchmarks spark` the engine on Spark, `python -m benchmarks lineage` the
-lineage of pipelines; each has options of its own.
+lineage of pipelines, `python -m benchmarks network` nodes that run rules; each has its own options.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks.bars import judge
 from benchmarks.cases import BY_NAME
 from benchmarks.comparison import Result, Settings, clock_seconds, compare
 from benchmarks.lineage import command as lineage
+from benchmarks.network import command as network
 from benchmarks.process import Failed
 from benchmarks.provenance import command as provenance
 from benchmarks.sections import BUSY, narrator
@@ -77,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return spark.main(words[1:])
     if words[:1] == ["lineage"]:
         return lineage.main(words[1:])
+    if words[:1] == ["network"]:
+        return network.main(words[1:])
     given = parse_arguments(words)
     say = narrator()
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as folder:

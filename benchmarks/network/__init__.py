@@ -1,0 +1,1 @@
+"""Benchmarks of networks: firings of rules, and what provenance costs."""
