@@ -149,7 +149,7 @@ class Node(Wiring):
     def idle(self) -> bool:
         """Return whether nothing waits here but timers of rules and lifetimes."""
         waiting = self._changes or self._events or self._held
-        return not waiting and (self._shipper is None or self._shipper.idle())
+        return not waiting and (self.shipper is None or self.shipper.idle())
 
     # ── handling, to completion ──────────────────────────────────────────────────────
 
@@ -180,9 +180,10 @@ class Node(Wiring):
 
     def _drain(self) -> None:
         changes, events, dying = self._changes, self._events, self._dying
+        rounds = self._buffered is not None
         while True:
             if changes:
-                if self._buffered is not None and len(changes) > 1:
+                if rounds and len(changes) > 1:
                     self._round()
                     continue
                 apply, sign, row, note = changes.popleft()
@@ -213,8 +214,8 @@ class Node(Wiring):
     def _restrict(self) -> None:
         dead = frozenset(self._dying)
         self._dying.clear()
-        if self._shipper is not None:
-            self._shipper.kill(dead)
+        if self.shipper is not None:
+            self.shipper.kill(dead)
         for gate in self._gates.values():
             for update in gate.kill(dead):
                 sign, name, row, note = update
@@ -225,8 +226,8 @@ class Node(Wiring):
     # ── sending and receiving ────────────────────────────────────────────────────────
 
     def _flush(self) -> None:
-        if self._shipper is not None:
-            self._shipper.flush()
+        if self.shipper is not None:
+            self.shipper.flush()
         outbox = self._outbox
         if outbox:
             for target, updates in outbox.items():

@@ -131,8 +131,9 @@ class Table:
 
     def touch(self, row: Row, now: float) -> None:
         """Say that a row that is there came, or was refreshed, now."""
-        self.born.pop(row, None)
-        self.born[row] = now
+        born = self.born
+        born.pop(row, None)
+        born[row] = now
         if self._places is not None:
             place = self._places[self._location(row)]
             del place[row]

@@ -26,7 +26,7 @@ from whence.network.relations.asserted import BaseTable, SoftTable
 from whence.network.relations.base import Apply, EventStream, Relation
 from whence.network.relations.views import View
 from whence.network.strands.endings import Emit, Kept
-from whence.network.strands.expressions import Functions
+from whence.network.strands.expressions import Functions, Slots
 from whence.network.strands.functions import functions_of
 from whence.network.strands.plan import StrandPlan
 from whence.network.table import Table
@@ -75,7 +75,7 @@ class Wiring:
         self.functions: Functions = functions_of(clock, self.dice)
         self.relations: dict[str, Relation] = {}
         self.log = Log(clock, log)
-        self._shipper = shipper
+        self.shipper = shipper
         self._homes = _Homes(OneToOne() if placement is None else placement)
         self._outbox = _Outbox()
         self._changes: deque[Queued] = deque()
@@ -124,7 +124,7 @@ class Wiring:
     def outlet_of(self, name: str, at: int | None) -> Emit:
         """Return what takes tuples of a relation: to a queue here, or on their way."""
         here, homes, outbox, relation = self.name, self._homes, self._outbox, self.relations[name]
-        enter, shipper = relation.entry, self._shipper
+        enter, shipper = relation.entry, self.shipper
         queue = self._events if isinstance(relation, EventStream) else self._changes
         if at is None:
             return lambda sign, row, note: queue.append((enter, sign, row, note))
@@ -148,6 +148,27 @@ class Wiring:
                 outbox[target].append((sign, name, row, note))
 
         return emit
+
+    def ending(
+        self, name: str, at: int | None, row: Callable[[Slots], Row], sign: int
+    ) -> Callable[[Slots], None]:
+        """Return what takes the derived tuples of a strand right out of its slots."""
+        if at is None or self.shipper is not None:
+            emit = self.outlet_of(name, at)
+            return lambda env: emit(sign, row(env), None)
+        here, homes, outbox, relation = self.name, self._homes, self._outbox, self.relations[name]
+        enter = relation.entry
+        queue = self._events if isinstance(relation, EventStream) else self._changes
+
+        def end(env: Slots) -> None:
+            made = row(env)
+            target = homes[made[at]]
+            if target == here:
+                queue.append((enter, sign, made, None))
+            else:
+                outbox[target].append((sign, name, made, None))
+
+        return end
 
     def kept(self, plan: StrandPlan) -> Kept:
         """Return the groups of a rule with an aggregate, which its strands share."""

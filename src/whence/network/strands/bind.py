@@ -12,16 +12,19 @@ from typing import Any, Protocol
 
 from whence.functor.ndlog import FAULTS
 from whence.network.model import Annotation, Premise, Row
-from whence.network.strands.expressions import Evaluate, Functions, Slots, compiled
+from whence.network.strands.expressions import Functions, Slots, compiled
 from whence.network.strands.plan import (
     ANNOTATION,
     DELTA,
     FIRST,
     SIGN,
     Absent,
+    Apply,
     Assign,
+    Expression,
     Head,
     Join,
+    Slot,
     Step,
     StrandPlan,
     Test,
@@ -167,10 +170,9 @@ def _bound(step: Step, plan: StrandPlan, bindings: Bindings, run: Run, keep_rows
         case Absent():
             return _absent(step, bindings.table(step.relation), run)
         case Test(condition=condition):
-            return _test(compiled(condition, bindings.functions), plan.rule, bindings.fault, run)
+            return _test(condition, bindings.functions, plan.rule, bindings.fault, run)
         case Assign(slot=slot, value=value):
-            evaluate = compiled(value, bindings.functions)
-            return _assign(slot, evaluate, plan.rule, bindings.fault, run)
+            return _assign(slot, value, bindings.functions, plan.rule, bindings.fault, run)
 
 
 def _join(step: Join, table: Table, run: Run, keep_rows: bool) -> Run:
@@ -240,6 +242,16 @@ def _by_key(step: Join, table: Table, run: Run) -> Run:
     key = pick(tuple(given[column] for column in shape.key))
     checks = [(step.start + c, s) for c, s in given.items() if c not in shape.key]
     start, stop, slot, earlier = step.start, step.start + step.width, step.row, step.earlier
+    if not checks and not earlier:
+
+        def lookup_only(env: Slots) -> None:
+            row = find(key(env))
+            if row is not None:
+                env[start:stop] = row
+                env[slot] = row
+                run(env)
+
+        return lookup_only
 
     def lookup(env: Slots) -> None:
         row = find(key(env))
@@ -275,10 +287,42 @@ def _absent(step: Absent, table: Table, run: Run) -> Run:
     return absent
 
 
-def _test(condition: Evaluate, rule: str, fault: Fault, run: Run) -> Run:
+# What has slots only for arguments is computed in place: one call less for most conditions.
+
+
+def _test(condition: Expression, functions: Functions, rule: str, fault: Fault, run: Run) -> Run:
+    match condition:
+        case Apply(function=name, args=(Slot(index=a), Slot(index=b))):
+            two = functions[name]
+
+            def test_two(env: Slots) -> None:
+                try:
+                    holds = two(env[a], env[b])
+                except FAULTS as error:
+                    fault(rule, error)
+                    return
+                if holds:
+                    run(env)
+
+            return test_two
+        case Apply(function=name, args=(Slot(index=a), Slot(index=b), Slot(index=c))):
+            three = functions[name]
+
+            def test_three(env: Slots) -> None:
+                try:
+                    holds = three(env[a], env[b], env[c])
+                except FAULTS as error:
+                    fault(rule, error)
+                    return
+                if holds:
+                    run(env)
+
+            return test_three
+    evaluate = compiled(condition, functions)
+
     def test(env: Slots) -> None:
         try:
-            holds = condition(env)
+            holds = evaluate(env)
         except FAULTS as error:
             fault(rule, error)
             return
@@ -288,10 +332,27 @@ def _test(condition: Evaluate, rule: str, fault: Fault, run: Run) -> Run:
     return test
 
 
-def _assign(slot: int, value: Evaluate, rule: str, fault: Fault, run: Run) -> Run:
+def _assign(
+    slot: int, value: Expression, functions: Functions, rule: str, fault: Fault, run: Run
+) -> Run:
+    match value:
+        case Apply(function=name, args=(Slot(index=a), Slot(index=b))):
+            two = functions[name]
+
+            def assign_two(env: Slots) -> None:
+                try:
+                    env[slot] = two(env[a], env[b])
+                except FAULTS as error:
+                    fault(rule, error)
+                    return
+                run(env)
+
+            return assign_two
+    evaluate = compiled(value, functions)
+
     def assign(env: Slots) -> None:
         try:
-            env[slot] = value(env)
+            env[slot] = evaluate(env)
         except FAULTS as error:
             fault(rule, error)
             return

@@ -30,6 +30,9 @@ class Outlets(Bindings, Protocol):
     def outlet(self, plan: StrandPlan) -> Emit:
         """Return what takes the derived tuples of a strand."""
 
+    def ending(self, name: str, at: int | None, row: Callable[[Slots], Row], sign: int) -> Run:
+        """Return what takes the derived tuples of a strand right out of its slots."""
+
     def kept(self, plan: StrandPlan) -> Kept:
         """Return the groups of a rule with an aggregate, which its strands share."""
 
@@ -55,7 +58,13 @@ def bound(plan: StrandPlan, node: Outlets) -> Strand:
     emit = node.outlet(plan)
     if not plan.head.folds:
         annotated = plan.mode is Mode.VIEW and node.scheme.annotated
-        end = _derived(plan, node, emit) if annotated else _plain(plan, emit)
+        if annotated:
+            end = _derived(plan, node, emit)
+        elif plan.mode is Mode.VIEW:
+            end = _signed(plan, emit)
+        else:
+            sign = -1 if plan.head.delete else 1
+            end = node.ending(plan.head.relation, plan.head.location, row_of(plan.head), sign)
         run = chain(plan, node, end, keep_rows=annotated)
         fire = starter(plan, node, env, run, count)
         return Strand(plan, fire, fire, count)
@@ -78,12 +87,9 @@ def bound(plan: StrandPlan, node: Outlets) -> Strand:
     )
 
 
-def _plain(plan: StrandPlan, emit: Emit) -> Run:
+def _signed(plan: StrandPlan, emit: Emit) -> Run:
     row = row_of(plan.head)
-    if plan.mode is Mode.VIEW:
-        return lambda env: emit(env[SIGN], row(env), None)
-    sign = -1 if plan.head.delete else 1
-    return lambda env: emit(sign, row(env), None)
+    return lambda env: emit(env[SIGN], row(env), None)
 
 
 def _derived(plan: StrandPlan, node: Outlets, emit: Emit) -> Run:
