@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from whence.network.rewrite.monotone import NEVER_BETTER, definitions, depends, steps
 from whence.network.rewrite.places import body_atoms, positive, tables
-from whence.network.rewrite.selection import AggregateSelection, with_selections
+from whence.network.rewrite.selection import AggregateSelection, selections, with_selections
 from whence.syntax.nodes import (
     Atom,
     Call,
@@ -34,7 +34,8 @@ def aggregate_selections(program: Program, *, period: float | None = None) -> Pr
 
     With a `period` in seconds they are periodic: what is best goes on so often.
     """
-    chosen = tuple(replace(one, period=period) for one in found_selections(program).chosen)
+    found = dict.fromkeys((*selections(program), *found_selections(program).chosen))
+    chosen = tuple(replace(one, period=period) for one in found)
     return with_selections(program, chosen) if chosen else program
 
 

@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 
 from whence.network.rewrite.aggregate_selections import aggregate_selections, found_selections
 from whence.network.rewrite.cache_results import cache_results
+from whence.network.rewrite.hybrid_search import cannot, hybrid_search, zone_routing
 from whence.network.rewrite.localize import localize
-from whence.network.rewrite.magic_sets import from_destination, from_source
+from whence.network.rewrite.magic_sets import bound_by, from_destination, from_source
 from whence.network.rewrite.options import Direction, Options
 from whence.network.rewrite.reorder import reorder
 from whence.network.rewrite.search import Search, find_search
@@ -53,6 +54,26 @@ def _cache_results(program: Program, state: _State) -> Program:
     return found
 
 
+def _hybrid_search(program: Program, state: _State) -> Program:
+    options, search = state.options, state.search
+    if options.search not in ("hybrid", "zone") or search is None or search.moved is None:
+        return program
+    moved, name = search.moved, search.moved.paths.relation
+    suggested = found_selections(state.written).chosen
+    best = next((one for one in suggested if one.relation == name), None)
+    bound = search.bound or bound_by(state.written, moved, later=True)
+    found: Program | str = cannot(moved, best)
+    if best is not None and not found:
+        if options.search == "hybrid":
+            found = hybrid_search(state.written, moved, bound, options.radius, best)
+        else:
+            found = zone_routing(state.written, moved, bound, options.radius[0], best)
+    if isinstance(found, str):
+        state.notes.append(found)
+        return program
+    return found
+
+
 def _aggregate_selections(program: Program, state: _State) -> Program:
     state.notes.extend(f"not {one}: {why}" for one, why in found_selections(program).refused)
     return aggregate_selections(program, period=state.options.period)
@@ -70,7 +91,8 @@ def _localize(program: Program, state: _State) -> Program:
 PASSES: Final[tuple[tuple[str, Pass], ...]] = (
     ("reorder", _reorder),  # first: it knows the rules as they were written
     ("magic_sets", _magic_sets),  # filters stand where the search begins and ends
-    ("cache_results", _cache_results),  # another way to search, in place of these
+    ("hybrid_search", _hybrid_search),  # other ways to search, in place of these
+    ("cache_results", _cache_results),
     ("aggregate_selections", _aggregate_selections),  # on the relations that will be sent
     ("share_messages", _share_messages),  # selections say which column is the metric
     ("localize", _localize),  # last: whatever was added may span several nodes

@@ -36,7 +36,7 @@ def reorder(program: Program, moved: Moved) -> Program:
         if rule is paths.base:
             rules.append(_base(rule, moved))
         elif rule is paths.step:
-            rules.append(_step(rule, moved))
+            rules.append(search_step(rule, moved))
         elif rule in moved.rules:
             rules.append(_at_destination(rule, moved))
         else:
@@ -75,7 +75,7 @@ def _base(rule: Rule, moved: Moved) -> Rule:
     return replace(rule, heads=(_there(rule.head, moved),), name=_td(rule))
 
 
-def _step(rule: Rule, moved: Moved) -> Rule:
+def search_step(rule: Rule, moved: Moved) -> Rule:
     """Return the rule that goes one link further from a walk that ended at Z."""
     paths = moved.paths
     link, again = _atoms(rule)
