@@ -26,7 +26,7 @@ from whence.network.model import Row
 from whence.network.topology.model import Topology, neighbours
 from whence.network.transport.book import book_of, write_book
 
-ANSWER: Final = 30.0
+ANSWER: Final = 120.0
 """Seconds in which a node that is alive answers, however busy the machine is."""
 
 

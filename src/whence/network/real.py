@@ -64,14 +64,12 @@ class RealNode:
         self._links: dict[str, Row] = {link[1]: link for link in book.links_of(name)}
         self._gates: dict[str, Gate | None] = {}
         made = _scheme(scheme)
-        if ship == "auto":
-            ship = "lazy" if made.annotated and not made.retracting else "plain"
         self.node = Node(
             name,
             self.clock,
             self.transport,
             scheme=made,
-            shipper=shipper_for(ship)(),
+            shipper=shipper_for(fitting_ship(ship, made))(),
             gates=self._gates.get,
             peers=[other for other in book.places if other != name],
             seed=seed,
@@ -194,6 +192,18 @@ class RealNode:
 
     def _restarted(self, here: str, peer: str) -> None:
         self.monitor.restarted(peer)
+
+
+def fitting_ship(ship: str, scheme: Scheme) -> str:
+    """Return how tuples leave: `auto` is lazy where they have provenance, as more is too much."""
+    fits = scheme.annotated and not scheme.retracting
+    if ship == "auto":
+        return "lazy" if fits else "plain"
+    if ship != "plain" and not fits:
+        message = f"tuples cannot leave `{ship}` with the scheme `{scheme.name}`"
+        hint = "use `absorption` or `relative`, or `--ship plain`"
+        raise UsageError(Diagnostic("W1425", message, hint=hint))
+    return ship
 
 
 def _scheme(name: str) -> Scheme:

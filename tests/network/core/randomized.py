@@ -18,6 +18,7 @@ from whence.network.placement import OneToOne, dealt
 from whence.network.program import Kind
 from whence.network.simulation import Network, Settings
 from whence.network.transport.quality import Quality
+from whence.network.transport.reliable import ReliableTransport
 from whence.network.transport.simulated import SimulatedTransport
 from whence.syntax.ndlog import parse_ndlog
 
@@ -131,19 +132,29 @@ def cases(*, recursive: bool, negation: bool = True) -> st.SearchStrategy[Case]:
     )
 
 
-def consistent(case: Case, settings: Settings) -> Network:
-    """Let a case happen; at each rest every node must hold its share of the central answer."""
+def consistent(case: Case, settings: Settings, bad: Quality | None = None) -> Network:
+    """Let a case happen; at each rest every node must hold its share of the central answer.
+
+    Links that are `bad` lose, repeat or reorder datagrams, below a reliable transport.
+    """
     program = parse_ndlog(case.text)
     clock = SimulatedClock()
     placement: Placement = dealt(NODES, case.processors) if case.processors else OneToOne()
 
     def quality(source: str, target: str) -> Quality:
+        if bad is not None:
+            return bad
         # Pairs differ in latency and wait at random, so messages of different pairs overtake.
         return Quality(latency=0.002 * (1 + hash_of(source, target) % 7), jitter=case.jitter)
 
-    transport = SimulatedTransport(clock, quality, seed=case.seed)
+    links = SimulatedTransport(clock, quality, seed=case.seed)
     network = Network(
-        program, NODES, settings=settings, clock=clock, transport=transport, placement=placement
+        program,
+        NODES,
+        settings=settings,
+        clock=clock,
+        transport=links if bad is None else ReliableTransport(links, clock),
+        placement=placement,
     )
     facts: dict[str, dict[Row, None]] = {name: {} for name in BASE}
     for burst in case.bursts:

@@ -11,6 +11,7 @@ from whence.diagnostics import DataError, Diagnostic, UsageError, nearest, raise
 from whence.network.model import Row
 from whence.network.program import Kind, NodeProgram, node_program
 from whence.network.protocols.library import PROTOCOLS, protocol_path
+from whence.network.real import fitting_ship
 from whence.network.rewrite.passes import Options, prepare
 from whence.network.schemes import scheme_for
 from whence.network.strands.planner import constant
@@ -60,11 +61,8 @@ def read_facts(path: Path) -> Facts:
 
 
 def chosen_ship(ship: str, scheme: str, program: Program, options: Options) -> str:
-    """Return how tuples leave: `auto` is lazy where they have provenance, as more is too much."""
-    if ship != "auto":
-        return ship
-    made = scheme_for(node_program(prepare(program, options)), scheme)()
-    return "lazy" if made.annotated and not made.retracting else "plain"
+    """Return how tuples leave nodes that keep them exact by a scheme."""
+    return fitting_ship(ship, scheme_for(node_program(prepare(program, options)), scheme)())
 
 
 def topology_facts(topology: Topology, program: NodeProgram, links: str) -> Facts:
@@ -78,6 +76,18 @@ def topology_facts(topology: Topology, program: NodeProgram, links: str) -> Fact
         if plan is not None and plan.kind is not Kind.VIEW and plan.arity in (2, 3):
             found[relation] = [row[: plan.arity] for row in rows]  # type: ignore[misc]
     return found
+
+
+def check_facts(facts: Facts, program: NodeProgram, topology: Topology) -> None:
+    """Raise a mistake for facts that no relation has room for, or that are at no node."""
+    for relation, rows in facts.items():
+        plan = program.relations.get(relation)
+        if plan is None:
+            raise DataError(Diagnostic("W1364", f"the program has no relation `{relation}`"))
+        for row in rows:
+            if len(row) != plan.arity or row[plan.shape.location] not in topology.nodes:
+                message = f"a fact of `{relation}` has other columns, or is at no node: {row}"
+                raise DataError(Diagnostic("W1416", message))
 
 
 def shown_relations(program: NodeProgram, wanted: Iterable[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from whence.app.net.asked import shown_relations
+from whence.app.net.asked import check_facts, shown_relations
 from whence.app.net.outcome import Outcome, Point, in_order
 from whence.app.net.run import Observe, Wanted
 from whence.network.processes import Processes
@@ -26,13 +26,14 @@ def run_processes(
     begun = time.monotonic()
     program = node_program(prepare(wanted.program, wanted.settings.options))
     relations = shown_relations(program, show)
+    check_facts(wanted.facts, program, wanted.topology)
     points = [Point(0.0, 0, 0, 0)]
     moved, last = 0.0, -1
     with Processes(path, wanted.topology, options=options) as nodes:
         for relation, facts in wanted.facts.items():
-            at = program.relations[relation].shape.location
             for row in facts:
-                nodes.ask({"do": "insert", "relation": relation, "row": row}, str(row[at]))
+                home = str(row[program.relations[relation].shape.location])
+                nodes.ask({"do": "insert", "relation": relation, "row": row}, home)
 
         def look() -> None:
             nonlocal moved, last
