@@ -5,17 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from whence.network.experiments import (
+    aggregates,
     bursts,
     chord,
     churn,
+    growth,
     mesh,
     path_vector,
+    reachability,
+    regions,
     selections,
     sharing,
 )
 from whence.network.experiments.base import Experiment
 
 LISTED: Final[dict[str, Experiment]] = {
+    # Liu, Taylor, Zhou, Ives and Loo: recursive views with provenance
+    "reachable-insert": reachability.INSERTIONS,
+    "reachable-delete": reachability.DELETIONS,
+    "regions-insert": regions.COMING,
+    "regions-delete": regions.GOING,
+    "links-insert": growth.LINKS,
+    "links-delete": growth.FEWER,
+    "processors": growth.PROCESSORS,
+    "aggregates": aggregates.EXPERIMENT,
+    # Loo: declarative networks
     "path-vector": path_vector.EXPERIMENT,
     "bursts": bursts.EXPERIMENT,
     "mesh": mesh.EXPERIMENT,
