@@ -123,7 +123,11 @@ class Disseminator:
                 if peer != source:
                     self._send(peer, self.message(new))
         if start is not None:
-            start()
+            try:
+                start()
+            except WhenceError:  # it does not go together with what runs here
+                self.known[new.name] = Announcement(new.name, new.version, None)
+                raise
 
     def _read(self, body: object) -> Announcement | None:
         match body:

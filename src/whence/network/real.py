@@ -199,6 +199,7 @@ def fitting_ship(ship: str, scheme: Scheme) -> str:
     fits = scheme.annotated and not scheme.retracting
     if ship == "auto":
         return "lazy" if fits else "plain"
+    shipper_for(ship)
     if ship != "plain" and not fits:
         message = f"tuples cannot leave `{ship}` with the scheme `{scheme.name}`"
         hint = "use `absorption` or `relative`, or `--ship plain`"
