@@ -12,6 +12,7 @@ from whence.network.experiments import (
     growth,
     mesh,
     path_vector,
+    queries,
     reachability,
     regions,
     selections,
@@ -36,6 +37,7 @@ LISTED: Final[dict[str, Experiment]] = {
     "chord": chord.EXPERIMENT,
     "churn": churn.EXPERIMENT,
     "selections": selections.EXPERIMENT,
+    "queries": queries.EXPERIMENT,
     "sharing": sharing.EXPERIMENT,
 }
 
