@@ -17,7 +17,7 @@ from benchmarks import report
 from benchmarks.process import Failed
 from benchmarks.report import Table
 from benchmarks.sections import BUSY, narrator
-from experiments.lineage import pages
+from experiments import pages
 from whence import plotting as plots
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from benchmarks.report import Table
-from experiments.lineage import command, pages
-from experiments.lineage.pages import filled
+from experiments import pages
+from experiments.lineage import command
+from experiments.pages import filled
 from whence import plotting as plots
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,1 @@
+"""The figures of the papers on networks, beside what the papers say of them."""
