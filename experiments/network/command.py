@@ -1,7 +1,7 @@
 """`python -m experiments network`: measure or redraw the figures of networks, and fill their page.
 
-The experiments are those of `whence net experiment`; here several run after each other, and the page
-that shows them is filled from what was measured.
+The experiments are those of `whence net experiment`; here several run after each other, and the
+page that shows them is filled from what was measured.
 """
 
 from __future__ import annotations
