@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pytest
 from lineage.repository.workflows import Quick
 from whence.diagnostics import LimitError, UsageError, WhenceError
 from whence.lineage.reduced import Link, reduced_of
+from whence.lineage.repository.apart import ask_apart
 from whence.lineage.repository.repository import Repository
 from whence.lineage.repository.rows import POSITION, matching
 
@@ -136,6 +139,46 @@ def test_a_predicate_reaches_nothing_but_its_rows(where: str, tmp_path: Path) ->
 def test_a_predicate_that_never_ends_is_broken_off() -> None:
     with pytest.raises(LimitError, match="W1153"):
         matching("tweets", ROWS, "pg_sleep(60) is null", timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "levenshtein(repeat('a', 200000), repeat('b', 200000)) > 0",  # hears no interrupt
+        "(select count(*) from range(1000000000000)) > 0",
+    ],
+)
+def test_no_predicate_takes_longer_than_it_may(where: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(LimitError, match="W1153"):
+        matching("tweets", ROWS, where, timeout=2)
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "len(range(2000000000)) > id",  # 16 GB that no limit of DuckDB's counts
+        "(select len(list(i)) from range(2000000000) t(i)) > 0",
+        "lpad('a', 2000000000, 'b') > author",
+    ],
+)
+def test_no_predicate_takes_more_memory_than_it_may(where: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    with pytest.raises(LimitError, match=r"W1203|W1153"):
+        ask(where)
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert most < max(before, 1_500_000)  # kB
+
+
+def _wrong(why: str) -> WhenceError:
+    raise AssertionError(why)
+
+
+def ask(where: str) -> pa.Table:
+    rows = {"rows": ROWS.append_column("place", pa.array([0, 1, 2]))}
+    asked = {"where": where, "place": "place"}
+    return ask_apart(asked, rows, _wrong, timeout=20, memory=100_000_000)
 
 
 @pytest.fixture

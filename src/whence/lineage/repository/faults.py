@@ -111,6 +111,11 @@ def too_long(seconds: float) -> LimitError:
     return LimitError(Diagnostic("W1153", f"no answer within {seconds:g} s"))
 
 
+def too_much(memory: int) -> LimitError:
+    told = f"this question needs more memory than {memory:,} bytes"
+    return LimitError(Diagnostic("W1203", told, hint="ask for less at a time"))
+
+
 def no_question(text: str, why: str) -> UsageError:
     return UsageError(Diagnostic("W1154", f"`{_short(text)}` cannot be asked in SQL: {why}"))
 

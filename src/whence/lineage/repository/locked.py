@@ -1,12 +1,12 @@
-"""DuckDB that can do nothing but compute: no files, no network, no settings, no end of patience.
+"""DuckDB that can do nothing but compute: no files, no network, no settings.
 
-What it sees is registered as Arrow, so questions may come from anybody.
+What it sees is registered as Arrow, so questions may come from anybody. How long they take and
+what memory they need it only limits now and then, so `apart.py` has a process for them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -25,30 +25,19 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "lock_configuration": "true",
 }
 
-TIMEOUT: Final = 60.0
-MEMORY: Final = "2GB"
-
 
 @contextlib.contextmanager
-def locked(
-    *, timeout: float = TIMEOUT, memory: str = MEMORY
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection that is locked down; what takes longer than `timeout` is broken off."""
+def locked(*, memory: str, threads: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection that is locked down."""
     try:
         import duckdb
     except ImportError:
         raise faults.missing_extra("duckdb", "this question") from None
-    connection = duckdb.connect(":memory:", config={**_CONFIG, "memory_limit": memory})
-    timer = threading.Timer(timeout, connection.interrupt)
-    timer.daemon = True
-    timer.start()
+    limits = {"memory_limit": memory, "threads": str(threads)}
+    connection = duckdb.connect(":memory:", config={**_CONFIG, **limits})
     try:
         yield connection
-    except duckdb.InterruptException:
-        raise faults.too_long(timeout) from None
     finally:
-        timer.cancel()
-        timer.join()
         connection.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from itertools import count
@@ -16,8 +17,8 @@ import pyarrow.dataset
 
 from whence.lineage.names import parse_names
 from whence.lineage.repository import faults
+from whence.lineage.repository.apart import TIMEOUT, ask_apart
 from whence.lineage.repository.entities import NONE, Entities, is_text, of_arrays, sorted_set
-from whence.lineage.repository.locked import TIMEOUT, locked, reason
 
 if TYPE_CHECKING:
     from whence.lineage.capture.datasets import Mark
@@ -171,22 +172,13 @@ def _filtered(table: pa.Table, where: str, timeout: float) -> pa.ChunkedArray:
     # DuckDB's parser takes time by the square of open brackets: 16 s for 5,000 of them.
     if _depth(where) > _DEEPEST:
         raise faults.no_predicate(where, f"brackets are nested deeper than {_DEEPEST}")
-    with locked(timeout=timeout) as connection:
-        import duckdb
-
-        try:
-            # DuckDB knows columns by names in which case does not count, so ids would be found by
-            # another column's name; places have a name of their own.
-            place = _unlike(table.column_names)
-            placed = table.append_column(place, pa.array(np.arange(len(table))))
-            connection.register("rows", placed)
-            # `filter` parses an expression, so no text can become another statement.
-            found = connection.table("rows").filter(where)
-            return found.project(duckdb.ColumnExpression(place)).to_arrow_table().column(0)
-        except duckdb.InterruptException:
-            raise
-        except (duckdb.Error, RuntimeError, ValueError) as fault:
-            raise faults.no_predicate(where, reason(fault)) from None
+    # DuckDB knows columns by names in which case does not count, so ids would be found by another
+    # column's name; places have a name of their own.
+    place = _unlike(table.column_names)
+    placed = table.append_column(place, pa.array(np.arange(len(table))))
+    question = {"where": where, "place": place}
+    wrong = functools.partial(faults.no_predicate, where)
+    return ask_apart(question, {"rows": placed}, wrong, timeout=timeout).column(0)
 
 
 def _unlike(names: list[str]) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
-import pyarrow.dataset
 
+from whence.diagnostics import WhenceError
 from whence.lineage.repository import faults
-from whence.lineage.repository.locked import TIMEOUT, locked, reason
+from whence.lineage.repository.apart import TIMEOUT, ask_apart
 from whence.lineage.repository.manifest import Run
 from whence.lineage.repository.snapshot import Snapshot, Vanished
 from whence.lineage.repository.writing import TOMBSTONES
-
-if TYPE_CHECKING:
-    import duckdb
 
 RUNS: Final = pa.schema(
     [
@@ -55,37 +52,23 @@ def runs_table(runs: Sequence[Run]) -> pa.Table:
 
 def ask(snapshot: Snapshot, question: str, *, timeout: float = TIMEOUT) -> pa.Table:
     """Return the answer to one `select`; anything else is refused."""
-    with locked(timeout=timeout) as connection:
-        import duckdb
-
-        try:
-            statements = connection.extract_statements(question)
-        except duckdb.Error as fault:
-            raise faults.no_question(question, reason(fault)) from None
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise faults.no_question(question, "it is no single `select`")
-        _register(connection, snapshot)
-        try:
-            return connection.sql(question).to_arrow_table()
-        except duckdb.InterruptException:
-            raise
-        except (duckdb.Error, RuntimeError) as fault:
-            if snapshot.is_past():  # a file may have gone while DuckDB read it
-                raise Vanished(snapshot.path) from None
-            raise faults.no_question(question, reason(fault)) from None
-
-
-def _register(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
-    connection.register("runs", runs_table(snapshot.runs))
     gone = snapshot.tombstones()
-    connection.register("deleted", TOMBSTONES.empty_table() if gone is None else gone)
-    parts = []
-    for run in snapshot.runs:
-        name = f"edges_of_run_{run.number}"
-        path = str(snapshot.checked(run))
-        connection.register(name, pyarrow.dataset.dataset(path, format="parquet"))
-        parts.append(
-            f"select {run.number} as run, kind, source_space::varchar as source_space, source, "
-            f"target_space::varchar as target_space, target from {name}"
-        )
-    connection.execute("create view edges as " + (" union all ".join(parts) or _NO_EDGES))
+    tables = {
+        "runs": runs_table(snapshot.runs),
+        "deleted": TOMBSTONES.empty_table() if gone is None else gone,
+    }
+    files = {f"edges_of_run_{run.number}": str(snapshot.checked(run)) for run in snapshot.runs}
+    parts = [
+        f"select {run.number} as run, kind, source_space::varchar as source_space, source, "
+        f"target_space::varchar as target_space, target from edges_of_run_{run.number}"
+        for run in snapshot.runs
+    ]
+    view = "create view edges as " + (" union all ".join(parts) or _NO_EDGES)
+
+    def wrong(why: str) -> WhenceError:
+        if snapshot.is_past():  # a file may have gone while DuckDB read it
+            return Vanished(snapshot.path)
+        return faults.no_question(question, why)
+
+    asked = {"sql": question, "files": files, "view": view}
+    return ask_apart(asked, tables, wrong, timeout=timeout)
