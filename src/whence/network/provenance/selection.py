@@ -138,8 +138,11 @@ class Selection:
             # Derivations are counted here apart from those that pass, which the scheme knows of.
             group.rows[row] = 1 if old is None else cast("int", old) + 1
         else:
-            group.rows[row], news = self._scheme.merge(self.relation, row, old, annotation)
+            known, news = self._scheme.merge(self.relation, row, old, annotation)
+            if known is not None:  # else a premise fell while the derivation was under way
+                group.rows[row] = known
             if news is None:
+                self._groups.drop(row)
                 return ()
         if row in group.chosen:
             return (self._passed(group, row, news),)
@@ -228,7 +231,11 @@ class Outgoing:
     def push(self, scheme: Scheme, relation: str, row: Row, annotation: Annotation) -> bool:
         """Remember a derivation; return whether it goes on."""
         group = self._groups.of(row)
-        group.rows[row], _ = scheme.merge(relation, row, group.rows.get(row), annotation)
+        known, _ = scheme.merge(relation, row, group.rows.get(row), annotation)
+        if known is None:  # a premise fell while the derivation was under way
+            self._groups.drop(row)
+            return False
+        group.rows[row] = known
         return self._groups.improve(group, row)
 
     def kill(self, scheme: Scheme, dead: frozenset[Hashable]) -> list[tuple[Row, Annotation]]:
