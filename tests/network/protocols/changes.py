@@ -24,9 +24,7 @@ def bursts(
     return st.tuples(first, rest).map(lambda both: [both[0], *both[1]])
 
 
-def random_bursts(
-    nodes: Iterable[str], *, links: int, bursts: int, seed: int
-) -> Iterator[Changes]:
+def random_bursts(nodes: Iterable[str], *, links: int, bursts: int, seed: int) -> Iterator[Changes]:
     """Yield a connected network, then bursts of a tenth of its links that go, come and change."""
     dice = random.Random(seed)
     names = list(nodes)

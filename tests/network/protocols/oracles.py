@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import networkx as nx
 
@@ -23,7 +24,7 @@ def graph(links: Links) -> nx.DiGraph:
 
 
 def cost_of(links: Links, path: Path) -> int:
-    return sum(links[step] for step in zip(path, path[1:], strict=False))
+    return sum(links[step] for step in pairwise(path))
 
 
 def shortest_paths(

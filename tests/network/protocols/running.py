@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import networkx as nx
+
 from network.protocols import oracles
 from network.protocols.changes import Changes
-
 from whence.network.clock import SimulatedClock
 from whence.network.protocols.library import protocol
 from whence.network.rewrite.passes import Options
@@ -108,13 +108,15 @@ def running(
     start: bool = True,
     watch: Iterable[str] = (),
     options: Options = SELECTING,
+    scheme: str = "auto",
+    ship: str = "plain",
     seed: int = 0,
 ) -> Iterator[Running]:
     """Yield a protocol on a network without links."""
     program = replace(protocol(name), watches=tuple(Watch(relation) for relation in watch))
     clock = SimulatedClock()
     transport = SimulatedTransport(clock, uniform(Quality(latency=latency)), seed=seed)
-    settings = Settings(options=options, seed=seed, log=100_000)
+    settings = Settings(scheme=scheme, ship=ship, options=options, seed=seed, log=100_000)
     addresses = list(nodes)
     network = Network(
         program, addresses, settings=settings, clock=clock, transport=transport, start=start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from network.protocols import oracles
 from network.protocols.changes import random_bursts
 from network.protocols.running import Running, running

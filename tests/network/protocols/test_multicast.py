@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
+
 from network.protocols.changes import random_bursts
 from network.protocols.running import Running, running
 

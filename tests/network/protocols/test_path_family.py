@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hypothesis import given, settings
+
 from network.protocols import oracles
 from network.protocols.changes import Changes, bursts
 from network.protocols.running import running
