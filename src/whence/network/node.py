@@ -9,8 +9,9 @@ semi-naive evaluation say (Loo 2006, algorithm 5.3). What is for others leaves a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from whence.functor.ndlog import FAULTS
 from whence.network.installed import Installed
 from whence.network.introspect import Snapshot
 from whence.network.model import (
@@ -31,7 +32,7 @@ from whence.network.model import (
 )
 from whence.network.program import NodeProgram
 from whence.network.provenance.counting import Counting
-from whence.network.relations.base import Apply, EventStream
+from whence.network.relations.base import Apply, EventStream, Watcher
 from whence.network.relations.views import View
 from whence.network.table import Table
 from whence.network.transport.wire import WireCodec, WireError
@@ -132,6 +133,19 @@ class Node(Wiring):
         """Return the rows of a table here, each with its annotation."""
         known = self.relations.get(relation)
         return {} if known is None else known.table.rows
+
+    def watch(self, relation: str | None, callback: Watcher) -> Callable[[], None]:
+        """Tell of tuples of a relation (None: of all) that come or go; return what ends it."""
+        names = list(self.relations) if relation is None else [relation]
+        for name in names:
+            self.relations[name].watchers.append(callback)
+
+        def end() -> None:
+            for name in names:
+                if name in self.relations and callback in self.relations[name].watchers:
+                    self.relations[name].watchers.remove(callback)
+
+        return end
 
     def snapshot(self) -> Snapshot:
         """Return the node in numbers."""
@@ -295,9 +309,12 @@ class Node(Wiring):
         if len(row) != relation.arity:
             self.log.note("malformed", source, f"{name} with {len(row)} columns")
             return
-        if note is not None:
+        if not self.scheme.retracting and isinstance(relation, View):
+            if sign < 0 or note is None:
+                self.log.note("malformed", source, f"{name} without a derivation")
+                return
             note = self.scheme.arrive(note)
-            if note is None and not self.scheme.retracting:
+            if note is None:
                 return
         queue = self._events if isinstance(relation, EventStream) else self._changes
         queue.append((relation.entry, sign, row, note))
@@ -317,16 +334,16 @@ class Node(Wiring):
             self._arrived("", update)
 
     def _control(self, source: str, message: Control) -> None:
-        if message.kind == DEAD:
-            body = message.body
-            if isinstance(body, Iterable):
-                self._dying.update(self.scheme.kill(body))
-            return
         handler = self.controls.get(message.kind)
-        if handler is not None:
-            handler(source, message)
-        else:
-            self.scheme.control(source, message)
+        try:
+            if message.kind == DEAD:
+                self._dying.update(self.scheme.kill(cast("Iterable[Hashable]", message.body)))
+            elif handler is not None:
+                handler(source, message)
+            else:
+                self.scheme.control(source, message)
+        except (*FAULTS, AssertionError) as error:  # whoever sent it does not do as we do
+            self.log.note("malformed", source, f"{message.kind}: {error}")
 
     def stop(self) -> None:
         """Receive nothing any more, and let no timer go on."""

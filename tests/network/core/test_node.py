@@ -11,6 +11,7 @@ import pytest
 
 from network.core.small import network, tables
 from whence.diagnostics import DataError, LimitError, UsageError
+from whence.network.model import DEAD, Control
 from whence.network.placement import dealt
 from whence.network.protocols.library import protocol
 from whence.network.simulation import Network, Settings
@@ -27,11 +28,21 @@ def test_what_is_watched_is_logged() -> None:
     net.settle()
     entries = [(e.what, e.subject, e.detail) for e in net.node("b").log.entries]
     assert entries == [("+", "v", ("b", "a")), ("-", "v", ("b", "a"))]
+
+
+def test_a_node_can_be_watched_for_a_while() -> None:
+    net = network(TEXT)
     heard: list[tuple[int, str, object]] = []
-    net.node("c").relations["v"].watchers.append(lambda *change: heard.append(change))
-    net.insert("e", ("a", "c"))
+    traced: list[str] = []
+    end = net.node("c").watch("v", lambda *change: heard.append(change))
+    net.node("a").watch(None, lambda _sign, relation, _row: traced.append(relation))
+    net.insert("e", ("a", "c"), ("a", "a"))
+    net.settle()
+    end()
+    net.delete("e", ("a", "c"))
     net.settle()
     assert heard == [(1, "v", ("c", "a"))]
+    assert traced == ["e", "e", "v", "e"]
 
 
 def test_a_node_tells_its_numbers() -> None:
@@ -57,6 +68,27 @@ def test_garbage_changes_nothing() -> None:
     assert set(node.rows("v")) == set()
     assert [entry.what for entry in node.log.entries] == ["malformed", "malformed"]
     assert list(node.parked) == ["nobody"]
+
+
+def test_messages_of_other_schemes_change_nothing() -> None:
+    net = network(TEXT, scheme="absorption")
+    node, sender = net.node("a"), net.node("b")
+    net.insert("e", ("c", "a"))
+    net.settle()
+    sender.send("a", [(-1, "v", ("a", "c"), None), (1, "v", ("a", "x"), None)])
+    for body in ("nonsense", 5, [["no", "variable"]]):
+        sender.send("a", Control(DEAD, body))
+    sender.send("a", Control("nobody knows", None))
+    net.settle()
+    assert set(node.rows("v")) == {("a", "c")}
+    assert len(node.log.entries) >= 4
+
+
+def test_values_without_an_order_do_not_stop_a_node() -> None:
+    net = network(tables("e", "v") + "r v(@X,min<Y>) :- e(@X,Y).")
+    net.insert("e", ("a", 2), ("a", "text"), ("a", ("a", "list")), ("a", 1))
+    assert net.rows("v") == {("a", 1)}
+    assert net.node("a").log.faults == {"r": 2}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -196,7 +196,11 @@ class Kept:
                     continue
                 before, now = state.told, None
                 if state.count:
-                    now = assemble(key, [part.value() for part in state.parts])
+                    try:
+                        now = assemble(key, [part.value() for part in state.parts])
+                    except FAULTS as error:  # values that have no order among them
+                        self.fault(self.rule, error)
+                        continue
                 else:
                     del groups[key]
                 state.told = now
