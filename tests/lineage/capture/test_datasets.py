@@ -155,7 +155,8 @@ def test_an_action_that_fails_tells_nothing(tracing: Callable[..., Tracer]) -> N
 
 
 REFUSED: dict[str, tuple[str, Callable[[Any, Any], object]]] = {
-    "intersect": ("W1170", lambda t, f: f.intersect(f)),
+    "intersectAll": ("W1170", lambda t, f: f.intersectAll(f)),
+    "rollup": ("W1170", lambda t, f: f.rollup("id")),
     "sql": ("W1170", lambda t, f: t.sql("select 1")),
     "star inside": ("W1170", lambda t, f: f.select(_struct())),
     "pivot": ("W1170", lambda t, f: f.groupBy("id").pivot("id")),
@@ -167,7 +168,6 @@ REFUSED: dict[str, tuple[str, Callable[[Any, Any], object]]] = {
     "reserved": ("W1175", lambda t, f: f.withColumn("__whence_9", f.id)),
     "no key": ("W1178", lambda t, f: t.frame(t.spark.range(2), "x", key="nothing")),
     "rdd": ("W1170", lambda t, f: f.rdd.zipWithIndex()),
-    "semi": ("W1170", lambda t, f: f.join(f, f.id == 1, "semi")),
 }
 
 

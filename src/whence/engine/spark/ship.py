@@ -30,7 +30,6 @@ _lock = threading.Lock()
 
 def equip(spark: SparkSession) -> None:
     """See to it that the tasks of a session can import this package; once per session."""
-    check_installed()
     context = spark.sparkContext
     if context._jsc is None:
         raise UsageError(
@@ -43,6 +42,7 @@ def equip(spark: SparkSession) -> None:
     with _lock:
         if getattr(context, _MARK, False):
             return
+        check_installed()
         if is_local(spark):
             _point_here(context)
         else:

@@ -59,19 +59,27 @@ def output_name(tracer: Tracer, path: str) -> str:
 
 def read_mark(spark: SparkSession, path: str) -> Mark | None:
     """Return the mark beside the rows at a path, if a traced job wrote them."""
-    place, system = _hadoop(spark, f"{path.rstrip('/')}/{MARK}")
-    if any(sign in path for sign in "*?[{") or not system.exists(place):
+    if any(sign in path for sign in "*?[{"):
         return None
-    stream = system.open(place)
-    try:
-        text = bytes(stream.readAllBytes()).decode()
-    finally:
-        stream.close()
+    text = _read(spark, f"{path.rstrip('/')}/{MARK}")
+    if text is None:
+        return None
     try:
         found = json.loads(text)
         return Mark(found["dataset"], found["workflow"], found["job"], found["column"])
     except (ValueError, KeyError, TypeError) as error:
         raise faults.bad_mark(f"{path}/{MARK}", str(error) or type(error).__name__) from None
+
+
+def _read(spark: SparkSession, path: str) -> str | None:
+    place, system = _hadoop(spark, path)
+    if not system.exists(place):
+        return None
+    stream = system.open(place)
+    try:
+        return bytes(stream.readAllBytes()).decode()
+    finally:
+        stream.close()
 
 
 def write_mark(spark: SparkSession, path: str, mark: Mark) -> None:
@@ -92,5 +100,6 @@ def remove_mark(spark: SparkSession, path: str) -> None:
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:
     context: Any = spark.sparkContext
-    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    # By its whole name a class is found at once, else package by package.
+    place = getattr(context._jvm, "org.apache.hadoop.fs.Path")(path)
     return place, place.getFileSystem(context._jsc.hadoopConfiguration())

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from whence.lineage.events import EDGES, TIME, Kind
+
+if TYPE_CHECKING:
+    from whence.lineage.capture.jvm_taps import Notes
 
 SHIFT: Final = 33
 """Bits of a position; the partition stands above, as Spark's own row numbers have it."""
@@ -25,10 +28,10 @@ Batch: TypeAlias = pa.RecordBatch
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and when a task ran: its partition, which attempt it was, the time."""
+    """Where and when executions ran, together or each: partition, attempt, and the time."""
 
-    worker: int
-    attempt: int
+    worker: int | Array
+    attempt: int | Array
     time: datetime
 
     def number(self, position: Array | int) -> Any:
@@ -61,7 +64,8 @@ def of_rows(activity: str, made: str, used: Sequence[Used], first: int, place: P
     rows, spaces, numbers = _once(used)
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     outputs = place.number(first + rows[starts])
-    return _written(activity, made, outputs, _Edges(rows, starts, spaces, numbers), used, place)
+    edges = _Edges(rows, starts, spaces, numbers)
+    return _written(activity, made, outputs, edges, _names(used), place)
 
 
 def of_groups(
@@ -87,7 +91,7 @@ def of_groups(
     outputs = place.number(first + ranks)
     members = (whole, keys[order[starts[ranks]]])
     edges = _Edges(rows, begins, spaces, numbers)
-    return _written(activity, made, outputs, edges, used, place, members), len(starts)
+    return _written(activity, made, outputs, edges, _names(used), place, members), len(starts)
 
 
 def of_sets(
@@ -98,7 +102,7 @@ def of_sets(
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     codes = np.zeros(len(rows), np.int32)
     edges = _Edges(rows, starts, codes, used.numbers)
-    return _written(activity, made, outputs[rows[starts]], edges, [used], place)
+    return _written(activity, made, outputs[rows[starts]], edges, [used.space], place)
 
 
 def of_one(activity: str, made: str, output: int, used: Sequence[Used], place: Place) -> Batch:
@@ -107,7 +111,40 @@ def of_one(activity: str, made: str, output: int, used: Sequence[Used], place: P
         used = [Used(activity, np.empty(0, np.int64), np.empty(0, np.int64))]
     rows, spaces, numbers = _once(used)
     starts, outputs = np.zeros(1, np.int64), np.array([output], np.int64)
-    return _written(activity, made, outputs, _Edges(rows, starts, spaces, numbers), used, place)
+    edges = _Edges(rows, starts, spaces, numbers)
+    return _written(activity, made, outputs, edges, _names(used), place)
+
+
+def of_notes(
+    activity: str,
+    made: str,
+    whole: str | None,
+    spaces: Sequence[str],
+    notes: Notes,
+    first: int,
+    time: datetime,
+) -> tuple[Batch, int]:
+    """Return executions of notes, whose taps are places of spaces, and how many there are.
+
+    With `whole` the notes of a number in a partition make a part of that collection, numbered from
+    position `first` on; without, numbers are those of the rows that are made.
+    """
+    names = list(dict.fromkeys(spaces))
+    codes = np.array([names.index(space) for space in spaces], np.int32)[notes.tap]
+    order = np.lexsort((notes.reference, codes, notes.number, notes.worker))
+    found, codes = notes[order], codes[order]
+    changes = np.ones(len(found), bool)
+    changes[1:] = (found.number[1:] != found.number[:-1]) | (found.worker[1:] != found.worker[:-1])
+    rows, starts = np.cumsum(changes) - 1, np.flatnonzero(changes)
+    keep = np.ones(len(found), bool)  # one space may stand in several columns
+    keep[1:] = changes[1:] | (np.diff(codes) != 0) | (np.diff(found.reference) != 0)
+    each = found[starts]
+    place = Place(each.worker, each.attempt, time)
+    edges = _Edges(rows[keep], np.cumsum(keep)[starts] - 1, codes[keep], found.reference[keep])
+    outputs, members = each.number, None
+    if whole is not None:
+        outputs, members = place.number(first + np.arange(len(starts))), (whole, each.number)
+    return _written(activity, made, outputs, edges, names, place, members), len(starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +200,16 @@ def _written(
     made: str,
     outputs: Array,
     edges: _Edges,
-    used: Sequence[Used],
+    texts: Sequence[str],
     place: Place,
     members: tuple[str, Array] | None = None,
 ) -> Batch:
-    texts = list(dict.fromkeys(u.space for u in used))
     known = {space: code for code, space in enumerate(dict.fromkeys([*texts, activity, made]))}
     if members is not None:
         known.setdefault(members[0], len(known))
     n, m = len(edges.rows), len(outputs)
-    of_edge = np.repeat(outputs, np.diff(np.append(edges.starts, n)))
+    lengths = np.diff(np.append(edges.starts, n))
+    of_edge = np.repeat(outputs, lengths)
     doing, making = known[activity], known[made]
     parts = [
         (Kind.USED, doing, of_edge, edges.spaces, edges.numbers, of_edge * 2),
@@ -199,12 +236,23 @@ def _written(
             pa.DictionaryArray.from_arrays(pa.array(target_space, mask=gone), names),
             pa.array(target, mask=gone),
             pa.array(_fill(counts, [p[5] for p in parts], np.int64)),
-            pa.array(np.full(total, place.attempt, np.int32)),
-            pa.array(np.full(total, place.worker, np.int32)),
+            pa.array(_each(counts, lengths, place.attempt)),
+            pa.array(_each(counts, lengths, place.worker)),
             pa.array(np.full(total, int(place.time.timestamp() * 1e6), np.int64)).cast(TIME),
         ],
         schema=EDGES,
     )
+
+
+def _names(used: Sequence[Used]) -> list[str]:
+    return list(dict.fromkeys(u.space for u in used))
+
+
+def _each(counts: Sequence[int], lengths: Array, value: int | Array) -> Array:
+    """Return what all rows share, or what those of each execution do."""
+    if isinstance(value, int):
+        return np.full(sum(counts), value, np.int32)
+    return _fill(counts, [np.repeat(value, lengths), *[value] * (len(counts) - 1)], np.int32)
 
 
 def _fill(counts: Sequence[int], values: Sequence[Any], kind: Any) -> Array:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import SparkContext
 
+    from whence.lineage.capture.notebook import Notebook
+
 
 class Numbers(Enum):
     """How an operator numbers what it makes, which says what counts when it runs again."""
@@ -104,7 +106,14 @@ def _task() -> Any:
 class Publisher:
     """The driver's side: knows what is published, and publishes what an action has added."""
 
-    def __init__(self, context: SparkContext, log: Log, topic: Topic, horizontal: bool) -> None:
+    def __init__(
+        self,
+        context: SparkContext,
+        log: Log,
+        topic: Topic,
+        horizontal: bool,
+        notebook: Notebook | None = None,
+    ) -> None:
         from pyspark.accumulators import AccumulatorParam
 
         class Listed(AccumulatorParam[list[Staged]]):
@@ -120,6 +129,7 @@ class Publisher:
         self._done: set[str] = set()
         self.log = log
         self.topic = topic
+        self.notebook = notebook
         self._own = log if isinstance(log, DirectoryLog) else _beside(context, topic)
         self.desk = Desk(self._own, topic.name, topic.partitions, horizontal, self._told)
 
@@ -141,7 +151,18 @@ class Publisher:
                         self._drop(staged)
                 if chosen:
                     self._done.add(name)
-        return edges
+            return edges + self._note(operators)
+
+    def _note(self, operators: Sequence[Operator]) -> int:
+        """Write what taps noted for the driver; return the number of edges."""
+        if self.notebook is None:
+            return 0
+        noted = self.notebook.written(operators, self.topic.partitions, self.desk.horizontal)
+        for into, batches in noted.items():
+            with self.log.writer(self.topic.name, into) as writer:
+                for batch in batches:
+                    writer.add(batch)
+        return sum(batch.num_rows for batches in noted.values() for batch in batches)
 
     def forget(self, operators: Sequence[Operator]) -> None:
         """Leave out what an action that failed has staged."""
@@ -151,6 +172,8 @@ class Publisher:
                 if staged.operator in names and staged.rows:
                     self._drop(staged)
             self._told.value = [s for s in self._told.value if s.operator not in names]
+        if self.notebook is not None:
+            self.notebook.forget(operators)
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Write edges that the driver itself knows."""

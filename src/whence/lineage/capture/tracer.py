@@ -13,16 +13,21 @@ from whence.lineage.capture import faults
 from whence.lineage.capture.staging import Numbers, Operator, Publisher
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import Column, SparkSession
 
     from whence.lineage.capture.frames.frame import TracedFrame
     from whence.lineage.capture.frames.reader import TracedReader
+    from whence.lineage.capture.notebook import Notebook
     from whence.lineage.capture.off import Untraced
     from whence.lineage.capture.rdds.rdd import TracedRDD
     from whence.lineage.log.base import Log
 
 HIDDEN: Final = "__whence_"
 """What the names of columns begin with that hold row numbers."""
+
+FEW: Final = 0.1
+"""A sample up to this share is noted in Spark's own process and written by the driver."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}", re.ASCII)
 
@@ -96,7 +101,8 @@ class Tracer:
         about = {"workflow": workflow, "job": job}
         topic = opened.create(Topic(_free(opened, workflow, job), partitions, True, about))
         context = spark.sparkContext
-        self.publisher = Publisher(context, opened, topic, strategy == "horizontal")
+        notebook = _notebook(context) if sample <= FEW else None
+        self.publisher = Publisher(context, opened, topic, strategy == "horizontal", notebook)
 
     @property
     def topic(self) -> str:
@@ -179,14 +185,13 @@ class Tracer:
         """Return a new hidden column."""
         return Reference(f"{HIDDEN}{next(self._columns)}", space)
 
-    def sampled(self, number: Column) -> Column:
-        """Return the numbers of input rows that are followed, null for others."""
-        if self.sample >= 1:
-            return number
+    def sampled(self, column: str) -> Column:
+        """Return the numbers in a column of those input rows that are followed, null for others."""
         from pyspark.sql import functions as F
 
-        share = F.shiftrightunsigned(F.xxhash64(number), 33) < int(self.sample * (1 << 31))
-        return F.when(share, number)
+        share = int(self.sample * (1 << 31))
+        text = f"if(shiftrightunsigned(xxhash64({column}), 33) < {share}, {column}, null)"
+        return F.expr(text)
 
     def act(self, operators: Sequence[Operator], action: Any) -> Any:
         """Run an action and publish what its tasks wrote, or nothing of it."""
@@ -197,6 +202,13 @@ class Tracer:
             raise
         self.publisher.publish(operators)
         return found
+
+
+def _notebook(context: SparkContext) -> Notebook:
+    from whence.lineage.capture.jvm_taps import jvm_taps
+    from whence.lineage.capture.notebook import Notebook
+
+    return Notebook(jvm_taps(context))
 
 
 def _free(log: Log, workflow: str, job: str) -> str:

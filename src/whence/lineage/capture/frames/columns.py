@@ -48,7 +48,9 @@ def expanded(columns: Sequence[Any], shown: Sequence[str]) -> list[Any]:
             out += expanded(given, shown)
         elif isinstance(given, str):
             out += [quoted(name) for name in shown] if given == "*" else [given]
-        elif _named(given._jc.node()) == "UnresolvedStar" and "None,None" in str(given._jc.node()):
+        elif "UnresolvedStar" not in (text := given._jc.node().toString()):
+            out.append(given)
+        elif _named(given._jc.node()) == "UnresolvedStar" and "None,None" in text:
             out += [quoted(name) for name in shown]
         else:
             _check_stars(given)
@@ -67,10 +69,7 @@ def quoted(name: str) -> str:
 
 def _check_stars(column: Column) -> None:
     """Refuse a star inside an expression, which would take hidden columns for the user's."""
-    node: Any = column._jc.node()  # type: ignore[operator]
-    if "UnresolvedStar" not in node.toString():
-        return
-    for each in _walk(node):
+    for each in _walk(column._jc.node()):  # type: ignore[operator]
         for child in _children(each):
             if _named(child) == "UnresolvedStar" and not _counts(each):
                 raise faults.not_traced(
@@ -91,7 +90,8 @@ def windows(columns: Sequence[Any]) -> list[list[Column]]:
         if isinstance(column, str):
             continue
         node = column._jc.node()
-        if "Window(" not in node.toString() and "SqlExpression" not in node.toString():
+        text = node.toString()
+        if "Window(" not in text and "SqlExpression" not in text:
             continue
         for each in _walk(node):
             kind = _named(each)
@@ -144,4 +144,6 @@ def is_aggregate(frame: DataFrame) -> bool:
 def has_python_aggregate(frame: DataFrame) -> bool:
     """Whether an aggregation runs in Python, where Spark allows no other beside it."""
     plan: Any = frame._jdf.queryExecution().analyzed()
-    return "PythonUDAF" in str(plan.toJSON())
+    kinds = getattr(_jvm(), "org.apache.spark.sql.catalyst.trees.TreePattern")
+    # The text of a plan takes long to write, and few plans have Python in them.
+    return plan.containsPattern(kinds.PYTHON_UDF()) and "PythonUDAF" in str(plan.toJSON())

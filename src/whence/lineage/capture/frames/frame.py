@@ -16,8 +16,8 @@ from whence.lineage.capture.frames.columns import (
     is_aggregate,
     key_hash,
     quoted,
-    windows,
 )
+from whence.lineage.capture.frames.windows import over_windows
 from whence.lineage.capture.staging import Numbers, Operator
 from whence.lineage.capture.taps import group_tap, row_tap
 from whence.lineage.capture.tracer import HIDDEN, Reference, Tracer
@@ -131,11 +131,17 @@ class TracedFrame:
 
     def select(self, *columns: Any) -> TracedFrame:
         """Spark's `select`: each row comes from its row, or with windows from their partitions."""
+        from pyspark.errors import AnalysisException
+
         given = expanded(columns, self.columns)
-        if not windows(given) and is_aggregate(self._frame.select(*given)):
-            return self.groupBy().agg(*(as_column(column) for column in given))
-        over = self._over_windows(given)
-        return over._with(over._frame.select(*given, *over._hidden()))
+        over = over_windows(self, given)
+        try:
+            return over._with(over._frame.select(*given, *over._hidden()))
+        except AnalysisException:
+            # Beside an aggregate Spark allows no other column, such as the hidden ones.
+            if over is not self or not is_aggregate(self._frame.select(*given)):
+                raise
+        return self.groupBy().agg(*(as_column(column) for column in given))
 
     def selectExpr(self, *texts: Any) -> TracedFrame:
         """Spark's `selectExpr`."""
@@ -153,7 +159,7 @@ class TracedFrame:
         mine = [name for name in columns if name.startswith(HIDDEN)]
         if mine:
             raise faults.reserved(mine)
-        over = self._over_windows(list(columns.values()))
+        over = over_windows(self, list(columns.values()))
         return over._with(over._frame.withColumns(columns))
 
     def toDF(self, *names: str) -> TracedFrame:
@@ -183,33 +189,23 @@ class TracedFrame:
             return self._frame.persist()
         return self._frame
 
-    def _over_windows(self, columns: Sequence[Any]) -> TracedFrame:
-        """Return the frame whose rows come from the partitions of the windows in expressions."""
-        found = windows(columns)
-        if not found:
-            return self
-        frame, references, operators = self._frame, [], []
-        for keys in found:
-            operator = self._tracer.operator("window")
-            reference = self._tracer.reference(operator.inner)
-            tap = self._group_tap(frame, operator, keys)
-            frame = frame.withColumn(reference.column, tap)
-            references.append(reference)
-            operators.append(operator)
-        if self._tracer.sample < 1:
-            # The row itself may be in the sample, and its column of the partition not the first.
-            frame, references = _shared(frame, found, references, self._tracer)
-        return self._with(frame.drop(*self._hidden()), references, operators)
-
-    def _group_tap(self, frame: DataFrame, operator: Operator, keys: Sequence[Column]) -> Column:
+    def _tapped(
+        self, frame: DataFrame, operator: Operator, keys: Sequence[Column], column: str
+    ) -> DataFrame:
+        """Return the frame with the hash of keys in a column; it writes edges as it is computed."""
         from pyspark.sql import functions as F
 
+        publisher = self._tracer.publisher
+        if publisher.notebook is not None:
+            return publisher.notebook.grouped(operator, frame, keys, self._references, column)
         key = key_hash(frame, keys)
-        references = [F.col(column) for column in self._hidden()]
+        references = [F.col(name) for name in self._hidden()]
         if self._tracer.sample < 1:
             key = F.when(F.coalesce(*references).isNotNull(), key)
         spaces = [reference.space for reference in self._references]
-        return group_tap(self._tracer.publisher.desk, operator, key, references, spaces)
+        return frame.withColumn(
+            column, group_tap(publisher.desk, operator, key, references, spaces)
+        )
 
     # ── rows that come together ──
 
@@ -264,6 +260,18 @@ class TracedFrame:
 
         return united(self, self._same_tracer(other, "`unionByName`"), True, allowMissingColumns)
 
+    def intersect(self, other: Any) -> TracedFrame:
+        """Spark's `intersect`: a row comes from all rows of both sides that are equal to it."""
+        from whence.lineage.capture.frames.joins import in_both
+
+        return in_both(self, self._same_tracer(other, "`intersect`"))
+
+    def subtract(self, other: Any) -> TracedFrame:
+        """Spark's `subtract`: a row comes from all rows of this frame that are equal to it."""
+        from whence.lineage.capture.frames.joins import in_left_only
+
+        return in_left_only(self, self._same_tracer(other, "`subtract`"))
+
     def mapInPandas(self, function: Any, schema: Any) -> TracedFrame:
         """Spark's `mapInPandas`: what a partition gives comes from all rows of the partition."""
         from whence.lineage.capture.frames.mapped import mapped
@@ -286,9 +294,15 @@ class TracedFrame:
         """Return Spark's own frame; when its rows are computed, their edges are written."""
         from pyspark.sql import functions as F
 
+        publisher = self._tracer.publisher
+        if publisher.notebook is not None:
+            number = column or self._tracer.reference(made).column
+            return publisher.notebook.sunk(
+                operator, made, self._frame, self._references, number, column is not None
+            )
         references = [F.col(name) for name in self._hidden()]
         spaces = [reference.space for reference in self._references]
-        tap = row_tap(self._tracer.publisher.desk, operator, made, references, spaces)
+        tap = row_tap(publisher.desk, operator, made, references, spaces)
         if column is not None:
             return self._frame.withColumn(column, tap).drop(*self._hidden())
         return self._frame.filter(tap.isNotNull()).drop(*self._hidden())
@@ -348,23 +362,3 @@ class TracedFrame:
 
 def _by_name(given: Any, columns: Sequence[str]) -> Any:
     return quoted(columns[given - 1]) if isinstance(given, int) else given
-
-
-def _shared(
-    frame: DataFrame,
-    windows: Sequence[Sequence[Column]],
-    references: Sequence[Reference],
-    tracer: Tracer,
-) -> tuple[DataFrame, list[Reference]]:
-    """Give all rows of a partition the reference that only its sampled rows have."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    out = []
-    for keys, reference in zip(windows, references, strict=True):
-        shared = tracer.reference(reference.space)
-        whole = Window.partitionBy(*keys)
-        frame = frame.withColumn(shared.column, F.max(reference.column).over(whole))
-        frame = frame.drop(reference.column)
-        out.append(shared)
-    return frame, out

@@ -35,18 +35,19 @@ class TracedGroups:
         frame, tracer = self._frame, self._frame._tracer
         operator = tracer.operator("groupBy")
         tapped, reference = tracer.reference(operator.inner), tracer.reference(operator.inner)
-        tap = frame._group_tap(frame._frame, operator, self._keys)
-        below = frame._frame.withColumn(tapped.column, tap)
-        if columns and has_python_aggregate(frame._frame.groupBy(*self._keys).agg(*columns)):
-            if tracer.sample < 1:
+        below = frame._tapped(frame._frame, operator, self._keys, tapped.column)
+        number = F.max(tapped.column).alias(reference.column)
+        if tracer.sample < 1:
+            above = below.groupBy(*self._keys).agg(*columns, number)
+            if has_python_aggregate(above):
                 raise faults.not_traced(
                     "an aggregation in Python, sampled", "trace it whole, or aggregate with Spark"
                 )
+        elif columns and has_python_aggregate(frame._frame.groupBy(*self._keys).agg(*columns)):
             # The hash is the same for all rows of a group, so it may be a key of it.
             number = F.col(tapped.column).alias(reference.column)
             above = below.groupBy(*self._keys, number).agg(*columns)
         else:
-            number = F.max(tapped.column).alias(reference.column)
             above = below.groupBy(*self._keys).agg(*columns, number)
         return frame._with(above, [reference], [operator])
 
@@ -87,23 +88,26 @@ class TracedGroups:
 
     def applyInPandas(self, function: Any, schema: Any) -> TracedFrame:
         """Spark's `applyInPandas`: what a group gives comes from all rows of the group."""
+        from pyspark.sql import functions as F
+
         from whence.lineage.capture.frames.mapped import with_number
 
         frame, tracer = self._frame, self._frame._tracer
         operator = tracer.operator("applyInPandas")
         reference = tracer.reference(operator.inner)
-        tap = frame._group_tap(frame._frame, operator, self._keys)
-        below = frame._frame.withColumn(reference.column, tap)
+        below = frame._tapped(frame._frame, operator, self._keys, reference.column)
+        # With nulls among them pandas would take the numbers for floats, and round them.
+        below = below.withColumn(reference.column, F.col(reference.column).cast("string"))
         takes_key = len(inspect.signature(function).parameters) == 2
         number = reference.column
 
         def apply(key: Any, rows: Any) -> Any:
             import pandas as pd
 
-            found = rows[number].max()
+            there = rows[number].dropna()
             shown = rows[[name for name in rows.columns if not str(name).startswith(HIDDEN)]]
             out = function(key, shown) if takes_key else function(shown)
-            value = None if pd.isna(found) else int(found)
+            value = int(there.iloc[0]) if len(there) else None
             return out.assign(**{number: pd.array([value] * len(out), dtype="Int64")})
 
         wanted = with_number(schema, number)

@@ -23,6 +23,8 @@ def with_number(schema: Any, column: str) -> Any:
 
 def mapped(frame: TracedFrame, function: Any, schema: Any, method: str) -> TracedFrame:
     """Return the frame that a function over the batches of a partition makes."""
+    from pyspark.sql import functions as F
+
     tracer = frame._tracer
     operator = tracer.operator(method, Numbers.OWN)
     reference = tracer.reference(operator.inner)
@@ -40,7 +42,7 @@ def mapped(frame: TracedFrame, function: Any, schema: Any, method: str) -> Trace
         def shown() -> Iterator[Any]:
             for batch in batches:
                 for column, numbers in seen.items():
-                    found = batch.column(column) if arrow else pa.array(batch[column], pa.int64())
+                    found = batch.column(column) if arrow else _whole(batch[column])
                     numbers.append(found.drop_null())
                 names = batch.schema.names if arrow else batch.columns
                 kept = [name for name in names if not str(name).startswith(HIDDEN)]
@@ -61,8 +63,18 @@ def mapped(frame: TracedFrame, function: Any, schema: Any, method: str) -> Trace
         ]
         stage_whole(desk, operator, used, own)
 
-    above = getattr(frame._frame, method)(run, with_number(schema, number))
+    given = frame._frame
+    if not arrow:
+        # With nulls among them pandas would take the numbers for floats, and round them.
+        given = given.withColumns({column: F.col(column).cast("string") for column in spaces})
+    above = getattr(given, method)(run, with_number(schema, number))
     return frame._with(above, [reference], [operator])
+
+
+def _whole(texts: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(texts, pa.string()).cast(pa.int64())
 
 
 def _counted(numbers: Any) -> tuple[Any, Any]:

@@ -8,12 +8,17 @@ from whence.lineage.capture import faults
 from whence.lineage.capture.datasets import input_name, read_mark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from whence.lineage.capture.frames.frame import TracedFrame
     from whence.lineage.capture.tracer import Tracer
 
 _FORMATS: Final = frozenset(("csv", "json", "orc", "parquet", "text"))
+
+
+def default_format(spark: SparkSession) -> str:
+    """Return the format that Spark takes where none is named."""
+    return str(spark.conf.get("spark.sql.sources.default") or "parquet")
 
 
 class TracedReader:
@@ -22,7 +27,7 @@ class TracedReader:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._reader = tracer.spark.read
-        self._format = str(tracer.spark.conf.get("spark.sql.sources.default") or "parquet")
+        self._format: str | None = None
 
     def format(self, source: str) -> TracedReader:
         """Spark's `format`."""
@@ -66,7 +71,7 @@ class TracedReader:
 
     def load(self, path: Any = None, format: str | None = None, **options: Any) -> TracedFrame:
         """Spark's `load`, of files."""
-        kind = (format or self._format).lower()
+        kind = (format or self._format or default_format(self._tracer.spark)).lower()
         if kind not in _FORMATS or path is None:
             hint = "name what Spark reads: `tracer.frame(spark.read…, 'name', key='id')`"
             raise faults.not_traced(f"read.format('{kind}')", hint)

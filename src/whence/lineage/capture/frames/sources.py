@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from whence.lineage.capture.datasets import Mark
     from whence.lineage.capture.tracer import Tracer
 
+_PART_AND_ROW: Final = (
+    "shiftleft(cast(regexp_extract(_metadata.file_name, '^part-([0-9]+)', 1) as long), "
+    f"{SHIFT}) + _metadata.row_index"
+)
 # Nodes of plans that give their rows in the same order each time.
 _STEADY: Final = frozenset(
     (
@@ -45,7 +49,7 @@ def from_frame(tracer: Tracer, frame: Any, name: str, key: str | None) -> Traced
         return _numbered(tracer, frame, name, F.col(key).cast("long"))
     if not _is_steady(frame):
         frame = frame.persist()
-    return _numbered(tracer, frame, name, F.monotonically_increasing_id())
+    return _numbered(tracer, frame, name)
 
 
 def from_files(
@@ -55,30 +59,33 @@ def from_files(
     from pyspark.sql import functions as F
 
     if mark is None:
-        return _numbered(tracer, frame, name, F.monotonically_increasing_id())
+        return _numbered(tracer, frame, name)
     if mark.column is not None:
         return _numbered(tracer, frame, name, F.col(mark.column).cast("long"))
-    file = F.col("_metadata.file_name")
     if kind == "parquet":
-        part = F.regexp_extract(file, r"^part-(\d+)", 1).cast("long")
-        number = F.shiftleft(part, SHIFT) + F.col("_metadata.row_index")
-        return _numbered(tracer, frame, name, number)
-    return _numbered(tracer, frame, name, _by_position(frame, file))
+        return _numbered(tracer, frame, name, F.expr(_PART_AND_ROW))
+    return _numbered(tracer, frame, name, _by_position(frame, F.col("_metadata.file_name")))
 
 
-def _numbered(tracer: Tracer, frame: DataFrame, name: str, number: Column) -> TracedFrame:
+def _numbered(
+    tracer: Tracer, frame: DataFrame, name: str, number: Column | None = None
+) -> TracedFrame:
+    """Return the frame with a hidden column of numbers: the given ones, or positions."""
+    from pyspark.sql import functions as F
+
     mine = [column for column in frame.columns if column.startswith(HIDDEN)]
     if mine:
         raise faults.reserved(mine)
     reference = tracer.reference(name)
-    if tracer.sample >= 1:
-        return TracedFrame(tracer, frame.withColumn(reference.column, number), [reference])
-    every = tracer.reference(name)
-    numbered = frame.withColumn(every.column, number)
-    sampled = tracer.sampled(numbered[every.column])
-    return TracedFrame(
-        tracer, numbered.withColumn(reference.column, sampled).drop(every.column), [reference]
-    )
+    if tracer.publisher.notebook is not None:
+        notebook, share = tracer.publisher.notebook, tracer.sample
+        numbered = notebook.numbered(frame, number, reference.column, share)
+        return TracedFrame(tracer, numbered, [reference])
+    given = F.monotonically_increasing_id() if number is None else number
+    numbered = frame.withColumn(reference.column, given)
+    if tracer.sample < 1:
+        numbered = numbered.withColumn(reference.column, tracer.sampled(reference.column))
+    return TracedFrame(tracer, numbered, [reference])
 
 
 def _by_position(frame: DataFrame, file: Column) -> Column:

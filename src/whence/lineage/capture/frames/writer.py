@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whence.lineage.capture import faults
 from whence.lineage.capture.datasets import Mark, output_name, remove_mark, write_mark
+from whence.lineage.capture.frames.reader import default_format
 from whence.lineage.capture.staging import Numbers
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class TracedWriter:
     def __init__(self, frame: TracedFrame) -> None:
         self._frame = frame
         self._calls: list[tuple[str, tuple[Any, ...]]] = []
-        self._format = str(frame._tracer.spark.conf.get("spark.sql.sources.default") or "parquet")
+        self._format: str | None = None
         self._mode = "errorifexists"
         self._ids: str | None = None
         self._unplaced = ""
@@ -86,7 +87,7 @@ class TracedWriter:
         self, path: str, format: str | None = None, mode: str | None = None, **options: Any
     ) -> None:
         """Spark's `save`, to files."""
-        kind = (format or self._format).lower()
+        kind = (format or self._format or default_format(self._frame._tracer.spark)).lower()
         if kind not in _FORMATS:
             raise faults.not_traced(f"write.format('{kind}')")
         self.mode(mode).options(**{k: v for k, v in options.items() if v is not None})
