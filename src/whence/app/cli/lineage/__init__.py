@@ -1,4 +1,4 @@
-"""The commands `whence lineage …`: one module per command, listed here."""
+"""The commands `whence lineage …`, listed here: one module each, and one for both directions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Final
 
 import typer
 
-from whence.app.cli.lineage.backward import backward
 from whence.app.cli.lineage.delete import delete
 from whence.app.cli.lineage.demo import demo
+from whence.app.cli.lineage.directions import backward, forward
 from whence.app.cli.lineage.export import export
-from whence.app.cli.lineage.forward import forward
 from whence.app.cli.lineage.import_ import import_
 from whence.app.cli.lineage.reduce import reduce
 from whence.app.cli.lineage.stats import stats
