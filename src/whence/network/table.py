@@ -66,7 +66,8 @@ class Table:
         # When each row came or was refreshed, the oldest first: all rows live equally long.
         self.born: dict[Row, float] = {}
         self._location = itemgetter(shape.location)
-        self._places: dict[Hashable, dict[Row, None]] | None = None if shape.size is None else {}
+        # How many rows each place has; which is the oldest is looked up when they are too many.
+        self._places: dict[Hashable, int] | None = None if shape.size is None else {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -108,7 +109,8 @@ class Table:
             else:
                 bucket[row] = None
         if self._places is not None:
-            self._places.setdefault(self._location(row), {})[row] = None
+            place = self._location(row)
+            self._places[place] = self._places.get(place, 0) + 1
 
     def remove(self, row: Row) -> None:
         """Drop a row that is there."""
@@ -124,29 +126,26 @@ class Table:
                 del bucket[row]
         self.born.pop(row, None)
         if self._places is not None:
-            place = self._places[self._location(row)]
-            del place[row]
-            if not place:
-                del self._places[self._location(row)]
+            place = self._location(row)
+            self._places[place] -= 1
+            if not self._places[place]:
+                del self._places[place]
 
     def touch(self, row: Row, now: float) -> None:
         """Say that a row that is there came, or was refreshed, now."""
         born = self.born
         born.pop(row, None)
         born[row] = now
-        if self._places is not None:
-            place = self._places[self._location(row)]
-            del place[row]
-            place[row] = None
 
     def overflow(self, row: Row) -> Row | None:
         """Return the oldest row where this one is, if they are more than fit; never this one."""
-        if self._places is None or self.shape.size is None:
+        size = self.shape.size
+        if self._places is None or size is None:
             return None
-        place = self._places[self._location(row)]
-        if len(place) <= self.shape.size:
+        place = self._location(row)
+        if self._places[place] <= size:
             return None
-        oldest = next(iter(place))
+        oldest = next(other for other in self.born if self._location(other) == place)
         return None if oldest == row else oldest
 
     def expired(self, now: float) -> list[Row]:

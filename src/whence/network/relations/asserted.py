@@ -10,12 +10,13 @@ from whence.network.table import Shape
 class Asserted(Relation):
     """Rows replace each other by key, the oldest leave when a table is full, and rows expire."""
 
-    __slots__ = ("_dated", "_timer")
+    __slots__ = ("_dated", "_now", "_timer")
 
     def __init__(self, owner: Owner, shape: Shape, arity: int, gate: Gate | None = None) -> None:
         super().__init__(owner, shape, arity, gate)
         self._dated = shape.lifetime is not None or shape.size is not None
         self._timer: Handle | None = None
+        self._now = owner.clock.now
 
     def apply(self, sign: int, row: Row, annotation: Annotation) -> None:
         """Assert a row, or delete it."""
@@ -25,9 +26,9 @@ class Asserted(Relation):
                 self._drop(row)
         elif row in table.rows:
             if self._dated:
-                table.touch(row, self.owner.clock.now())
-            for fire in self.refreshes:
-                fire(1, row, table.rows[row])
+                table.touch(row, self._now())
+            for fire in self.refreshes:  # of soft state, which has no annotations
+                fire(1, row, None)
         else:
             rival = table.rival(row)
             if rival is not None:
@@ -38,7 +39,7 @@ class Asserted(Relation):
         table, note = self.table, self._note(row)
         table.add(row, note)
         if self._dated:
-            table.touch(row, self.owner.clock.now())
+            table.touch(row, self._now())
             if table.shape.lifetime is not None and self._timer is None:
                 self._schedule()
         if self.watchers:
@@ -67,7 +68,7 @@ class Asserted(Relation):
 
     def _expire(self) -> None:
         self._timer = None
-        for row in self.table.expired(self.owner.clock.now()):
+        for row in self.table.expired(self._now()):
             self.owner.later(self._expired, row)
         self.owner.run()
         if self._timer is None:
@@ -75,7 +76,7 @@ class Asserted(Relation):
 
     def _expired(self, sign: int, row: Row, annotation: Annotation) -> None:
         born, lifetime = self.table.born.get(row), self.table.shape.lifetime
-        if born is None or lifetime is None or born + lifetime > self.owner.clock.now():
+        if born is None or lifetime is None or born + lifetime > self._now():
             return  # it has been refreshed or removed since it was found
         self._drop(row)
 

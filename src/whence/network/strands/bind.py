@@ -24,6 +24,7 @@ from whence.network.strands.plan import (
     Expression,
     Head,
     Join,
+    Mode,
     Slot,
     Step,
     StrandPlan,
@@ -89,6 +90,16 @@ def chain(plan: StrandPlan, bindings: Bindings, end: Run, *, keep_rows: bool) ->
 def starter(plan: StrandPlan, bindings: Bindings, env: Slots, run: Run, count: list[int]) -> Fire:
     """Return what puts a changed tuple into the slots and starts the steps; it counts how often."""
     stop = FIRST + plan.width
+    if not plan.negated and plan.mode is not Mode.VIEW and (plan.event or not plan.head.folds):
+        # Nobody asks for the sign, and for the tuple only whoever must not see it again.
+        def fire_once(sign: int, row: Row, annotation: Annotation) -> None:
+            count[0] += 1
+            env[DELTA] = row
+            env[FIRST:stop] = row
+            run(env)
+
+        env[SIGN] = 1
+        return fire_once
     if not plan.negated:
 
         def fire(sign: int, row: Row, annotation: Annotation) -> None:
