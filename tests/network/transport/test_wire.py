@@ -86,7 +86,7 @@ def test_a_run_of_updates_names_its_relation_once() -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_message_or_a_wire_error(payload: bytes) -> None:
     for codec in (PLAIN, NOTED):
-        for first in (b"", b"\x10", b"\x11", b"\x12"):
+        for first in (b"", b"\x10", b"\x11", b"\x12", b"\x14"):
             with contextlib.suppress(WireError):
                 codec.decode(first + payload)
 
@@ -111,6 +111,7 @@ def test_a_message_with_a_changed_byte_is_a_message_or_a_wire_error(
         b"\x12\x92\xa1x" + b"\x91" * (MAX_DEPTH + 2) + b"\x01",
         b"\x10\x91\x93\xa1p\x02\x90",  # no sign
         b"\x10\x91\x93\xa1p\x01\x91\x91\xc0",  # nothing as a value
+        b"\x14\x91\x93\xa1p\x01\x91\x91\xc0",
         b"\x10\x91\x93\xa1p\x01\x91\x91\x80",  # a table as a value
         b"\x10\x91\x93\xa1p\x01\x91\x91\xd6\xff\x00\x00\x00\x01",  # a time as a value
         b"\x10\x91\x93\xa1p\x01\x91\x91\xc7\x01\x07x",  # an extension of someone else's

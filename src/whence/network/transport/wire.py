@@ -7,8 +7,8 @@ and so have texts that UTF-8 does not know. Whatever bytes come in, all that can
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from msgspec.msgpack import Decoder, Encoder, Ext
@@ -23,11 +23,21 @@ MAX_INTEGER_BYTES: Final = 1 << 10
 _PLAIN: Final = VERSION << 4
 _ANNOTATED: Final = VERSION << 4 | 1
 _CONTROL: Final = VERSION << 4 | 2
+_RICH: Final = VERSION << 4 | 4
+"""As plain, with values that MessagePack lacks."""
 _BIG: Final = 1
 _TEXT: Final = 2
 
 _SCALARS: Final[frozenset[type]] = frozenset((int, float, str, bool))
 _BODY: Final[frozenset[type]] = frozenset((int, float, str, bool, bytes, type(None)))
+_LEAST: Final = -(1 << 63)
+_BEYOND: Final = 1 << 64
+
+_Scalar = int | float | str | bool
+_FLAT: Final = Decoder(
+    list[tuple[str, Literal[1, -1], list[tuple[_Scalar | tuple[_Scalar, ...], ...]]]]
+)
+"""Reads what almost all messages are: rows of scalars and of lists of scalars."""
 
 
 class WireError(Exception):
@@ -71,6 +81,8 @@ class WireCodec:
             pass  # rare values, which a slower way writes
         except (TypeError, RecursionError, msgspec.MsgspecError) as error:
             raise WireError(str(error)) from None
+        if kind == _PLAIN:
+            kind = _RICH
         try:
             return bytes((kind,)) + self._encoder.encode(_portable(body, MAX_DEPTH))
         except (TypeError, RecursionError, ValueError, OverflowError) as error:
@@ -80,9 +92,15 @@ class WireCodec:
         """Return the message in these bytes; raise a `WireError` when there is none."""
         if not 2 <= len(payload) <= MAX_BYTES:
             raise WireError(f"a message of {len(payload)} bytes")
-        kind = payload[0]
+        kind, rest = payload[0], memoryview(payload)[1:]
+        if kind == _PLAIN and self._read is None:
+            try:
+                runs = _FLAT.decode(rest)
+                return [(sign, name, row, None) for name, sign, rows in runs for row in rows]
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                pass  # values of other kinds, or none: a slower way says which
         try:
-            body = self._decoder.decode(memoryview(payload)[1:])
+            body = self._decoder.decode(rest)
         except WireError:
             raise
         except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as why:
@@ -91,7 +109,7 @@ class WireCodec:
             return _control(body)
         if kind == _ANNOTATED and self._read is not None:
             return _updates(body, self._read)
-        if kind == _PLAIN and self._read is None:
+        if kind in (_PLAIN, _RICH) and self._read is None:
             return _updates(body, None)
         raise WireError(f"a message of kind {kind:#x}")
 
@@ -183,20 +201,37 @@ def _frozen(value: object, scalars: frozenset[type], depth: int) -> Any:
     return tuple(_frozen(item, scalars, depth - 1) for item in value)
 
 
-def _portable(value: object, depth: int) -> object:
-    """Return a value in which integers and texts that MessagePack lacks are extensions."""
-    if isinstance(value, list | tuple):
-        if depth == 0:
-            raise WireError("a value that is too deep")
-        return [_portable(item, depth - 1) for item in value]
-    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
-        size = value.bit_length() // 8 + 1
-        if size > MAX_INTEGER_BYTES:
-            raise WireError(f"an integer of {size} bytes")
-        return Ext(_BIG, value.to_bytes(size, "big", signed=True))
-    if type(value) is str and not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
+def _portable(values: Sequence[object], depth: int) -> list[object]:
+    """Return values in which integers and texts that MessagePack lacks are extensions."""
+    if depth == 0:
+        raise WireError("a value that is too deep")
+    out: list[object] = []
+    for value in values:
+        kind = type(value)
+        if kind is int:
+            fits = _LEAST <= cast(int, value) < _BEYOND
+            out.append(value if fits else _big(cast(int, value)))
+        elif kind is str:
+            out.append(_text(cast(str, value)))
+        elif kind is tuple or kind is list:
+            out.append(_portable(cast("Sequence[object]", value), depth - 1))
+        else:
+            out.append(value)
+    return out
+
+
+def _big(value: int) -> Ext:
+    size = value.bit_length() // 8 + 1
+    if size > MAX_INTEGER_BYTES:
+        raise WireError(f"an integer of {size} bytes")
+    return Ext(_BIG, value.to_bytes(size, "big", signed=True))
+
+
+def _text(value: str) -> str | Ext:
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
     return value
