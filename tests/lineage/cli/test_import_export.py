@@ -276,3 +276,21 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         ended = whence("lineage", "import", tmp_path / "r", tmp_path / name)
         assert ended.code in (2, 3)
         assert "error[W1" in ended.err
+
+
+def test_runs_of_a_job_become_one(tmp_path: Path) -> None:
+    line = '{"wasDerivedFrom":{"_:1":{"prov:generatedEntity":"b/%d","prov:usedEntity":"a/%d"}}}\n'
+    for day in (1, 2):
+        (tmp_path / "edges.jsonl").write_text(line % (day, day))
+        whence("lineage", "import", tmp_path / "r", tmp_path / "edges.jsonl", "--run", f"day {day}")
+    early = whence("lineage", "compact", tmp_path / "r", "--before", "2001-01-01")
+    assert (early.code, early.out) == (0, "no job has several runs\n")
+    ended = whence("lineage", "compact", tmp_path / "r")
+    assert (ended.code, ended.out) == (0, "imported/edges: 2 runs are one of 2 edges\n")
+    assert whence("lineage", "backward", tmp_path / "r", "b/1").out == "a: 1 row\n  a/1\n"
+    told = whence("lineage", "compact", tmp_path / "r", "--format", "json").out
+    assert json.loads(told) == {"made": []}
+    again = ("lineage", "import", tmp_path / "r", tmp_path / "edges.jsonl", "--run", "day 1")
+    ended = whence(*again)
+    assert ended.code == 2
+    assert "W1204" in ended.err

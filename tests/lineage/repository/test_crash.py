@@ -42,12 +42,16 @@ def live(folder: Path, random: Random, steps: int) -> tuple[Recording, list[tupl
     files = Recording(folder)
     repository = Repository(folder, files=files)
     states = [(0, state(repository))]
+    compactions = 0
     for step in range(steps):
-        if step and random.random() < 0.4:
+        if step > 1 and random.random() < 0.3:
+            repository.compact()
+            compactions += 1  # what it has put together is not replaced
+        elif step and random.random() < 0.4:
             space = random.choice(["t", "u"])
             repository.delete((space, random.randint(0, 9)), derived=random.random() < 0.5)
         else:
-            name = random.choice([None, "again"])
+            name = random.choice([None, f"again {compactions}"])
             repository.add(reduced_of(graph_of(step)), workflow="w", job="j", run=name)
         states.append((len(files.notes), state(repository)))
     return files, states

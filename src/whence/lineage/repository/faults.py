@@ -82,6 +82,11 @@ def no_name(what: str, given: object) -> UsageError:
     return UsageError(Diagnostic("W1158", f"`{_short(given)}` is no name of a {what}"))
 
 
+def compacted(job: str, run: str) -> UsageError:
+    told = f"run `{run}` of `{job}` was compacted with others and cannot be replaced"
+    return UsageError(Diagnostic("W1204", told, hint="add it under another name"))
+
+
 def no_edges(why: str) -> DataError:
     return DataError(Diagnostic("W1149", f"this is no reduced graph: {why}"))
 

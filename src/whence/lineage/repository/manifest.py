@@ -52,6 +52,8 @@ class Run:
     """Of the index."""
     edges_checksum: int | None = None
     """Of the Parquet file."""
+    compacted: tuple[str, ...] = ()
+    """The names of the runs of which it was made, if it was made of several."""
 
     def knows(self, space: str) -> bool:
         """Whether the run has entities of this space."""
@@ -135,6 +137,7 @@ def _read(body: dict[str, Any]) -> Manifest:
         for key in ("inputs", "outputs"):
             each[key] = {space: Extent(**extent) for space, extent in each[key].items()}
         each["started"] = each["started"] and datetime.fromisoformat(each["started"])
+        each["compacted"] = tuple(each.get("compacted", ()))
         each["ended"] = datetime.fromisoformat(each["ended"])
         runs.append(Run(**each))
     return Manifest(**{**body, "runs": tuple(runs)})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from whence.lineage.repository import faults
+from whence.lineage.repository.compacting import MOST
 from whence.lineage.repository.entities import Asked, Entities, entities_of, is_text
 from whence.lineage.repository.index import reduced_table
 from whence.lineage.repository.manifest import HEAD, NAME, Run
@@ -160,6 +161,20 @@ class Repository:
             gone = gone.minus(snapshot.deleted())
             writer.delete(gone, reason.encode(errors="backslashreplace").decode())
         return gone
+
+    def compact(
+        self, *, before: datetime | None = None, most: int = MOST, patience: float = PATIENCE
+    ) -> list[Run]:
+        """Make one run of all runs of a job that ended before a time; return those made.
+
+        Answers stay what they are, but for periods: a run that is made was at work from the
+        first to the last of its runs. None of these can be replaced afterwards. A run that is
+        made has no more edges than `most`.
+        """
+        from whence.lineage.repository.writing import writing
+
+        with writing(self.path, self._files, patience) as writer:
+            return writer.compact(before and _utc(before), most)
 
     def deleted(self) -> Entities:
         """Return all entities that were deleted."""

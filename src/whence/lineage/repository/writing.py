@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -24,7 +25,7 @@ import pyarrow.parquet as pq
 
 from whence.diagnostics import UsageError
 from whence.lineage.names import SPACES
-from whence.lineage.repository import faults
+from whence.lineage.repository import compacting, faults
 from whence.lineage.repository.entities import Entities
 from whence.lineage.repository.index import (
     Index,
@@ -68,10 +69,16 @@ class Writer:
         gone = self.snapshot.deleted()
         index = remove(build_index(table), gone)
         number = 1 + max((run.number for run in manifest.runs), default=0)
-        run = replace(described, number=number, run=described.run or str(number))
-        run = self._write(run, index)
-        key = (run.workflow, run.job, run.run)
-        kept = [r for r in manifest.runs if (r.workflow, r.job, r.run) != key]
+        key = (described.workflow, described.job)
+        same = [run for run in manifest.runs if (run.workflow, run.job) == key]
+        past = {name for run in same for name in run.compacted}
+        if described.run in past:
+            raise faults.compacted(described.job, described.run)
+        # A run without a name of its own must not take the place of one that has it.
+        taken = past.union(run.run for run in same)
+        name = described.run or next(n for n in map(str, count(number)) if n not in taken)
+        run = self._write(replace(described, number=number, run=name), index)
+        kept = [r for r in manifest.runs if (r.workflow, r.job, r.run) != (*key, name)]
         self._commit(replace(manifest, runs=(*kept, run)))
         return run
 
@@ -106,6 +113,24 @@ class Writer:
                 tombstones_checksum=crc32(content),
             )
         )
+
+    def compact(self, before: datetime | None, most: int) -> list[Run]:
+        """Make one run of the runs of each job that ended before a time; return those made."""
+        manifest = self.snapshot.manifest
+        number = max((run.number for run in manifest.runs), default=0)
+        made: dict[int, Run] = {}
+        gone: set[int] = set()
+        for several in compacting.together(manifest.runs, before, most):
+            number += 1
+            whole = replace(compacting.described(several), number=number)
+            index = build_index(compacting.merged(self.snapshot, several))
+            made[several[0].number] = self._write(whole, index)
+            gone.update(run.number for run in several[1:])
+        if made:
+            runs = tuple(made.get(run.number, run) for run in manifest.runs)
+            runs = tuple(run for run in runs if run.number not in gone)
+            self._commit(replace(manifest, runs=runs))
+        return list(made.values())
 
     def clean(self) -> None:
         """Remove the files that no commit names."""

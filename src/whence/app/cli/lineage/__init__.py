@@ -7,6 +7,7 @@ from typing import Final
 
 import typer
 
+from whence.app.cli.lineage.compact import compact
 from whence.app.cli.lineage.delete import delete
 from whence.app.cli.lineage.demo import demo
 from whence.app.cli.lineage.directions import backward, forward
@@ -23,6 +24,7 @@ COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     import_,
     export,
     delete,
+    compact,
     stats,
 )
 
