@@ -52,6 +52,7 @@ _PURE: dict[str, Callable[..., Any]] = {
 
 # What depends on when and where it is asked; a rule that asks is never a view.
 IMPURE = frozenset(NODE_FUNCTIONS)
+DRAWN = frozenset({"f_rand", "f_coinFlip"})
 
 
 def pure(name: str) -> Callable[..., Any] | None:

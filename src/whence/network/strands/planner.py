@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from whence.diagnostics import Diagnostic, ProgramError
 from whence.network.model import Value
-from whence.network.strands.functions import pure
+from whence.network.strands.functions import DRAWN, pure
 from whence.network.strands.plan import (
     FIRST,
     Absent,
@@ -49,6 +49,7 @@ from whence.syntax.nodes import (
     Variable,
     Wildcard,
     variables,
+    walk,
 )
 
 
@@ -72,6 +73,11 @@ def constant(term: Term) -> Value:
             raise ProgramError(
                 Diagnostic("W1351", "a fact of a network is made of constants", term.span)
             )
+
+
+def _draws(literal: Literal) -> bool:
+    """Say whether a literal throws dice, which is done for each instance of a body by itself."""
+    return any(isinstance(node, Call) and node.functor in DRAWN for node in walk(literal))
 
 
 class _Planner:
@@ -130,12 +136,14 @@ class _Planner:
 
     def order(self, waiting: list[tuple[int, Literal]], changed: str) -> None:
         while waiting:
-            ready = next((entry for entry in waiting if self.ready(entry[1])), None)
+            atoms = [entry for entry in waiting if isinstance(entry[1], Atom)]
+            ready = next(
+                (e for e in waiting if self.ready(e[1]) and not (atoms and _draws(e[1]))), None
+            )
             if ready is not None:
                 waiting.remove(ready)
                 self.condition(*ready, changed)
                 continue
-            atoms = [entry for entry in waiting if isinstance(entry[1], Atom)]
             if not atoms:
                 unbound = waiting[0][1]
                 raise ProgramError(
