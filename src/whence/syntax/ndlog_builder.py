@@ -312,9 +312,3 @@ class NdlogBuilder(TermBuilder):
             self.error("W1308", f"number does not fit into {MAX_BITS} bits", self.at(token))
             return 0
         return value
-
-
-def names_location(term: Term) -> bool:
-    """Say whether a term can be where a tuple is: a variable or a constant, or the best of such."""
-    inner = term.target if isinstance(term, HeadAggregate) else term
-    return isinstance(inner, Variable | Constant)

@@ -22,13 +22,11 @@ from whence.syntax.nodes import (
     Negation,
     Pragma,
     Program,
-    Query,
     Record,
     Rule,
     Term,
     Truth,
     Variable,
-    Watch,
     Wildcard,
 )
 from whence.syntax.operators import INFIX, PREFIX_STRENGTH
@@ -52,21 +50,6 @@ def print_ndlog(program: Program) -> str:
         (f"Query {print_ndlog_literal(query.atom)}." for query in program.queries),
     )
     return "\n\n".join(filter(None, ("\n".join(section) for section in sections)))
-
-
-def print_statement(statement: Rule | Materialize | Watch | Query | Pragma) -> str:
-    """Return one statement as NDlog has it."""
-    match statement:
-        case Rule():
-            return print_ndlog_rule(statement)
-        case Materialize():
-            return _table(statement)
-        case Watch(relation):
-            return f"watch({relation})."
-        case Query(atom):
-            return f"Query {print_ndlog_literal(atom)}."
-        case Pragma():
-            return _pragma(statement)
 
 
 def _pragma(pragma: Pragma) -> str:
@@ -222,9 +205,3 @@ def print_value(value: object) -> str:
             return f"[{', '.join(map(print_value, value))}]"
         case _:
             raise AssertionError(f"{value!r} is no value of NDlog")
-
-
-def print_fact(relation: str, row: tuple[object, ...], location: int | None = None) -> str:
-    """Return a row of a relation as a fact, without its final dot."""
-    args = (f"{'@' if i == location else ''}{print_value(v)}" for i, v in enumerate(row))
-    return f"{relation}({', '.join(args)})"

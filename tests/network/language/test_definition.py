@@ -169,3 +169,31 @@ def test_a_body_that_can_never_be_asked_is_refused():
     text = "materialize(p, infinity, infinity, keys()). p(@X, Y) :- p(@X, _), Y < 3."
     with pytest.raises(ProgramError, match="W1313"):
         central(parse_ndlog(text), {"p": {("a", 1)}})
+
+
+HARD = "".join(f"materialize({name}, infinity, infinity, keys()). " for name in "pqr")
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("q(@X, f_head(Y)) :- p(@X, Y).", {("b", 1)}),
+        ("q(@X, sum<Y>) :- p(@X, Y), Y != [1].", {("a", 2)}),
+        ("q(@X, count<*>) :- p(@X, Y), Y < 5.", {("a", 1)}),
+        ("q(@X, Y) :- p(@X, Y), p(@X, Y + 0).", {("a", 2)}),
+        ("q(@X, Y) :- p(@X, Y), Y in (0, 3).", {("a", 2)}),
+        ("q(@X, Y) :- p(@X, Y), p(Z, W, @V).", set()),
+        ("q(@X, Z) :- p(@X, Y), 1 = f_head(Y), Z = f_size(Y).", {("b", 1)}),
+        ("q(@X, Z) :- p(@X, Y), Z = Y + 1.", {("a", 3)}),
+        ("q(@X, Z) :- p(@X, [Z]).", {("b", 1)}),
+        ("q(@X, Y) :- p(@X, Y), Y = [A, B].", set()),
+        ("q(@X, Y) :- p(@X, Y), !(Y = 2), !!p(@X, Y).", {("b", (1,))}),
+        ("q(@X, Y) :- (p(@X, Y), Y != 2) || p(X, @Y).", {("b", (1,)), ("a", 2)}),
+        ("q(@X, Z) :- p(@X, Y), (Z = 1 || Z = 2), Z = Y.", {("a", 2)}),
+        ("q(@X, Y) :- p(@X, Y), true = false.", set()),
+    ],
+)
+def test_bodies_hold_where_all_their_parts_have_values(rules, expected):
+    found = central(parse_ndlog(HARD + rules + " p(@a, 2). p(@b, [1])."))
+    rows = {row for row in found["q"] if len(row) == 2}
+    assert rows == expected
