@@ -216,6 +216,36 @@ def test_the_newest_bytes_are_kept(log: DirectoryLog) -> None:
     assert "from 70 to 101" in str(error.value)
 
 
+def test_a_reader_is_told_what_was_forgotten_before_it_came_there(log: Log) -> None:
+    for i in range(4):
+        log.append("t", 0, numbered(10 * i, 10))
+    reader = log.read("t", 0)
+    next(reader)
+    log.retain("t", newest=0)
+    with pytest.raises(UsageError) as error:
+        next(reader)
+    assert code(error) == "W1106"
+
+
+def test_what_is_forgotten_while_the_folder_is_listed_is_no_damage(
+    log: DirectoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(4):
+        log.append("t", 0, numbered(10 * i, 10))
+    listed = DirectoryLog._firsts
+    size = next((log.path / "t" / "partition-000").glob("*.seg")).stat().st_size
+
+    def forgotten_first(self: DirectoryLog, folder: Path) -> list[int]:
+        monkeypatch.setattr(DirectoryLog, "_firsts", listed)
+        log.retain("t", newest=size)
+        return listed(self, folder)
+
+    folder = log.path / "t" / "partition-000"
+    monkeypatch.setattr(DirectoryLog, "_firsts", forgotten_first)
+    with pytest.raises(FileNotFoundError):  # which readers tell as W1106
+        list(log._firsts_from(folder, 0))
+
+
 def test_what_was_written_before_a_time_is_forgotten(log: Log) -> None:
     log.append("t", 0, numbered(0, 10))
     between = datetime.now(UTC)

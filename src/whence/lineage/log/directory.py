@@ -7,6 +7,7 @@ the next free offset. Only one can have that name, so writers need no lock and l
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -132,13 +133,13 @@ class DirectoryLog:
             at = begin if offset is None else offset
             if not begin <= at <= end:
                 raise faults.gone(topic, partition, at, begin, end)
-            for first in self._firsts_from(folder, at):
-                try:
+            try:
+                for first in self._firsts_from(folder, at):
                     for after, batch in read_segment(self.files, _place(folder, first), at):
                         yield after, batch
                         at = after
-                except FileNotFoundError:  # forgotten since the folder was listed
-                    raise faults.gone(topic, partition, at, self._begin(folder), end) from None
+            except FileNotFoundError:  # forgotten since the folder was listed
+                raise faults.gone(topic, partition, at, self._begin(folder), end) from None
 
     def begin_offsets(self, topic: str) -> list[int]:
         """Return for each partition the offset of the first edge that is kept."""
@@ -216,6 +217,8 @@ class DirectoryLog:
             # A writer may have been killed before it did that, and what is read must not go again.
             self.files.sync_folder(folder)
         if firsts[0] != base:
+            if self._begin(folder) != base:  # all before was forgotten meanwhile
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             raise faults.missing_segment(folder, base, firsts[0])
         start = max(i for i, first in enumerate(firsts) if first <= max(offset, base))
         for i in range(start, len(firsts)):
