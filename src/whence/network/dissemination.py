@@ -53,12 +53,14 @@ class Disseminator:
         key: bytes | None = None,
         flood: bool = True,
         now: Callable[[], int] = lambda: 0,
+        met: Callable[[str, Announcement], None] = lambda source, known: None,
     ) -> None:
         """Take how to send, to whom, and what to do with a program that is new or withdrawn.
 
         `prepare` looks whether a program is right and returns what starts it: neighbours hear of a
         program before its first tuples reach them. `now` begins numbers of versions, so that who
-        restarts and has forgotten them all does not begin below what others know.
+        restarts and has forgotten them all does not begin below what others know. `met` hears who
+        has told a program, before it starts.
         """
         self.known: dict[str, Announcement] = {}
         self.refused = 0
@@ -69,6 +71,7 @@ class Disseminator:
         self._key = key
         self._flood = flood
         self._now = now
+        self._met = met
 
     def announce(self, name: str, text: str) -> None:
         """Install a program here and, by and by, everywhere."""
@@ -84,6 +87,7 @@ class Disseminator:
         if found is None:
             self.refused += 1
             return
+        self._met(source, found)
         old = self.known.get(found.name)
         if old is not None and old.version >= found.version:
             return
@@ -147,8 +151,8 @@ class RidingTransport:
 
     def __init__(self, inner: Transport, codec: Codec) -> None:
         self.inner = inner
-        self.programs: Callable[[], Iterable[tuple[str, int, Control]]] = lambda: ()
-        """Names, versions and messages of what runs here."""
+        self.programs: Disseminator | None = None
+        """Who knows what runs here; to be set before anything is sent."""
         self._codec = codec
         self._told: set[tuple[str, str, int]] = set()
 
@@ -166,15 +170,18 @@ class RidingTransport:
 
     def send(self, source: str, target: str, payload: bytes) -> None:
         """Send bytes, after the programs that the target was not told."""
-        for name, version, message in self.programs():
-            if (target, name, version) not in self._told:
-                self._told.add((target, name, version))
-                self.inner.send(source, target, self._codec.encode(message))
+        if self.programs is not None:
+            for known in self.programs.active():
+                told = (target, known.name, known.version)
+                if told not in self._told:
+                    self._told.add(told)
+                    message = self._codec.encode(self.programs.message(known))
+                    self.inner.send(source, target, message)
         self.inner.send(source, target, payload)
 
-    def heard(self, source: str, name: str, version: int) -> None:
+    def heard(self, source: str, known: Announcement) -> None:
         """Take note that a peer knows a program, since it has sent it."""
-        self._told.add((source, name, version))
+        self._told.add((source, known.name, known.version))
 
     def forget(self, peer: str) -> None:
         """Tell a peer everything again: it has restarted."""

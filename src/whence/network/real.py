@@ -13,7 +13,12 @@ from typing import Any, Final
 
 from whence.diagnostics import Diagnostic, UsageError, WhenceError
 from whence.network.clock import RealClock
-from whence.network.dissemination import PROGRAM, Disseminator
+from whence.network.dissemination import (
+    PROGRAM,
+    Announcement,
+    Disseminator,
+    RidingTransport,
+)
 from whence.network.model import Control, Gate, Row, Scheme
 from whence.network.monitor import Monitor
 from whence.network.node import Node
@@ -25,6 +30,7 @@ from whence.network.transport.auth import AuthenticatedTransport
 from whence.network.transport.book import Book
 from whence.network.transport.reliable import ReliableTransport
 from whence.network.transport.udp import UdpTransport, run
+from whence.network.transport.wire import WireCodec
 from whence.syntax.ndlog import parse_ndlog
 from whence.syntax.nodes import Program
 
@@ -48,9 +54,13 @@ class RealNode:
         seed: int = 0,
         beat: float = 0.5,
         silence: float = 2.5,
+        ride: bool = False,
         opened: Mapping[str, socket.socket] | None = None,
     ) -> None:
-        """Take who it is, where all are, and the relation that holds its `links`."""
+        """Take who it is, where all are, and the relation that holds its `links`.
+
+        Programs are flooded along links, or `ride` ahead of the first tuples to each peer.
+        """
         self.name = name
         self.clock = RealClock()
         self.udp = UdpTransport(book.places, opened)
@@ -64,10 +74,11 @@ class RealNode:
         self._links: dict[str, Row] = {link[1]: link for link in book.links_of(name)}
         self._gates: dict[str, Gate | None] = {}
         made = _scheme(scheme)
+        self._riding = RidingTransport(self.transport, WireCodec()) if ride else None
         self.node = Node(
             name,
             self.clock,
-            self.transport,
+            self._riding or self.transport,
             scheme=made,
             shipper=shipper_for(fitting_ship(ship, made))(),
             gates=self._gates.get,
@@ -81,8 +92,12 @@ class RealNode:
             self._prepare,
             self.node.cancel,
             key=secret,
+            flood=not ride,
             now=lambda: time.time_ns() // 1000,
+            met=self._met,
         )
+        if self._riding is not None:
+            self._riding.programs = self.programs
         self.node.controls[PROGRAM] = self.programs.receive
         self.monitor = Monitor(
             self.clock,
@@ -181,8 +196,13 @@ class RealNode:
             return None
         return self._links[peer][: known.arity]
 
+    def _met(self, source: str, known: Announcement) -> None:
+        if self._riding is not None:
+            self._riding.heard(source, known)
+
     def _up(self, peer: str) -> None:
-        self.programs.greet(peer)
+        if self._riding is None:
+            self.programs.greet(peer)
         self._insert(peer)
 
     def _down(self, peer: str) -> None:
@@ -191,6 +211,8 @@ class RealNode:
             self.node.delete(self._relation, row)
 
     def _restarted(self, here: str, peer: str) -> None:
+        if self._riding is not None:
+            self._riding.forget(peer)
         self.monitor.restarted(peer)
 
 

@@ -14,10 +14,10 @@ from whence.network.topology.model import Topology
 QUICK = ("--silence=1.5s",)
 
 
-def started(topology: Topology, *, announce: bool = False) -> Processes:
+def started(topology: Topology, *options: str, announce: bool = False) -> Processes:
     """Return the nodes of a topology, to be entered, with path vector."""
     path = protocol_path("path_vector")
-    return Processes(path, topology, options=QUICK, announce=announce)
+    return Processes(path, topology, options=(*QUICK, *options), announce=announce)
 
 
 def right(topology: Topology, gone: Iterable[str] = ()) -> Mapping[tuple[str, str], float]:

@@ -45,9 +45,10 @@ def test_twenty_processes_find_routes_and_repair_them() -> None:
 
 
 @pytest.mark.slow
-def test_one_node_tells_the_program_to_all_others() -> None:
+@pytest.mark.parametrize("options", [(), ("--ride",)], ids=["flooded", "riding"])
+def test_one_node_tells_the_program_to_all_others(options: tuple[str, ...]) -> None:
     topology = make("line", 4)
-    with started(topology, announce=True) as nodes:
+    with started(topology, *options, announce=True) as nodes:
         nodes.wait(quiet=0.5)
         assert found(nodes) == right(topology)
         nodes.ask({"do": "withdraw", "name": "path_vector"}, "n2")

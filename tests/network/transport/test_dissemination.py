@@ -176,7 +176,7 @@ def test_a_program_rides_ahead_of_the_first_tuple_to_each_peer() -> None:
     net = Net(make("line", 2))
     riding = RidingTransport(net.links, net.codec)
     teller = net.nodes["n0"]
-    riding.programs = lambda: [(k.name, k.version, teller.message(k)) for k in teller.active()]
+    riding.programs = teller
     got: list[object] = []
     riding.attach("n1", lambda source, payload: got.append(net.codec.decode(payload)))
     teller.known["p"] = Announcement("p", 1, "text")
@@ -190,7 +190,7 @@ def test_a_program_rides_ahead_of_the_first_tuple_to_each_peer() -> None:
     net.run()
     assert [type(message) for message in got[3:]] == [Control, list]
     riding.forget("n1")
-    riding.heard("n1", "p", 1)
+    riding.heard("n1", Announcement("p", 1, "text"))
     riding.send("n0", "n1", tuples)
     net.run()
     assert [type(message) for message in got[5:]] == [list]

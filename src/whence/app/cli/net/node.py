@@ -46,6 +46,10 @@ def node(
     announce: Annotated[
         bool, typer.Option("--announce", help="Tell the program to all other nodes.")
     ] = False,
+    ride: Annotated[
+        bool,
+        typer.Option("--ride", help="Tell programs with the first tuples, not along all links."),
+    ] = False,
     links: net.Links = "link",
     scheme: net.SchemeName = "auto",
     ship: net.Ship = "auto",
@@ -99,6 +103,7 @@ def node(
             seed=seed,
             beat=patience / 5,
             silence=patience,
+            ride=ride,
             opened=given,
         )
         try:
