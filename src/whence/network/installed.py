@@ -38,7 +38,7 @@ class Installed:
         for name, plan in program.relations.items():
             node.declare(plan, name in program.annotated)
         self.programs[program.name] = program
-        fresh = [s for plan in program.strands if (s := self._strand(plan, program.name))]
+        fresh = [s for plan in program.strands if (s := self._strand(plan, program))]
         for strand in fresh:
             self._register(strand)
         for strand in fresh:
@@ -46,7 +46,7 @@ class Installed:
                 for row, note in list(node.table(strand.plan.relation).rows.items()):
                     strand.fire(1, row, note)
         for ticks in program.ticks:
-            self._strand(ticks.plan, program.name)
+            self._strand(ticks.plan, program)
             for address in self.addresses:
                 self._start(address, ticks)
         for relation in program.watches:
@@ -81,7 +81,7 @@ class Installed:
                 timer.cancel()
                 del self._timers[address, key]
         for relation in program.relations.keys() - left:
-            del node.relations[relation]
+            node.drop(relation)
         node.run()
 
     def _retract(self, strand: Strand, left: set[str]) -> None:
@@ -95,7 +95,6 @@ class Installed:
                     "W1358",
                     f"`{plan.head.relation}` is also derived by another program, so that rule "
                     f"`{plan.rule}` cannot be cancelled",
-                    plan.identity.span,
                     hint="cancel the other program too, or use the scheme `counting`",
                 )
             )
@@ -106,7 +105,7 @@ class Installed:
         for name, plan in program.relations.items():
             for other in self.programs.values():
                 known = other.relations.get(name)
-                if known is not None and (known.kind, known.arity) != (plan.kind, plan.arity):
+                if known is not None and known != plan:
                     raise ProgramError(
                         Diagnostic(
                             "W1357",
@@ -118,14 +117,14 @@ class Installed:
 
     # ── strands ──────────────────────────────────────────────────────────────────────
 
-    def _strand(self, plan: StrandPlan, user: str) -> Strand | None:
+    def _strand(self, plan: StrandPlan, program: NodeProgram) -> Strand | None:
         """Return the strand of a plan if it is new."""
         strand = self.strands.get(_key(plan))
         if strand is not None:
-            strand.users.append(user)
+            strand.users.append(program.name)
             return None
-        strand = self.strands[_key(plan)] = bound(plan, self.node)
-        strand.users.append(user)
+        strand = self.strands[_key(plan)] = bound(program.code(plan, self.node.scheme), self.node)
+        strand.users.append(program.name)
         return strand
 
     def _register(self, strand: Strand) -> None:
@@ -193,7 +192,7 @@ class Installed:
         """Return how often the strands of each rule were started, by its label."""
         counts: dict[str, int] = {}
         for strand in self.strands.values():
-            counts[strand.plan.rule] = counts.get(strand.plan.rule, 0) + strand.count[0]
+            counts[strand.plan.rule] = counts.get(strand.plan.rule, 0) + strand.count
         return counts
 
 
@@ -248,4 +247,5 @@ def _key(plan: StrandPlan) -> Hashable:
 
 def _said(plan: RelationPlan) -> str:
     columns = "column" if plan.arity == 1 else "columns"
-    return f"{plan.kind.value} with {plan.arity} {columns}"
+    key = "all" if plan.shape.key is None else ", ".join(str(c + 1) for c in plan.shape.key)
+    return f"{plan.kind.value} with {plan.arity} {columns} and the key {key}"

@@ -7,15 +7,16 @@ and which are kept exact follows from the relations of a rule (Loo 2006, section
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from whence.analysis.ndlog.state import PERIODIC, State, body_atoms, states
 from whence.diagnostics import Diagnostic, ProgramError
-from whence.network.model import Row, Value
+from whence.network.model import Row, Scheme, Value
 from whence.network.strands.functions import IMPURE
 from whence.network.strands.plan import Mode, StrandPlan
 from whence.network.strands.planner import constant, plan_strand, single_headed
+from whence.network.strands.strand import Code, compile_strand
 from whence.network.table import Shape
 from whence.syntax.nodes import Atom, Call, HeadAggregate, Negation, Program, Rule, walk
 
@@ -61,6 +62,19 @@ class NodeProgram:
     facts: tuple[tuple[str, Row], ...]
     watches: tuple[str, ...]
     annotated: frozenset[str]  # relations whose tuples have annotations: views and what feeds them
+    _codes: dict[tuple[int, bool, bool], Code] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def code(self, plan: StrandPlan, scheme: Scheme) -> Code:
+        """Return the code of one of its strands, which nodes with such a scheme share."""
+        key = (id(plan), scheme.annotated, scheme.retracting)
+        if key not in self._codes:
+            shapes = {name: relation.shape for name, relation in self.relations.items()}
+            self._codes[key] = compile_strand(
+                plan, shapes, annotated=scheme.annotated, retracting=scheme.retracting
+            )
+        return self._codes[key]
 
     @property
     def views(self) -> frozenset[str]:

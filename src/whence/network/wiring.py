@@ -26,7 +26,7 @@ from whence.network.relations.asserted import BaseTable, SoftTable
 from whence.network.relations.base import Apply, EventStream, Relation
 from whence.network.relations.views import View
 from whence.network.strands.endings import Emit, Kept
-from whence.network.strands.expressions import Functions, Slots
+from whence.network.strands.expressions import Functions
 from whence.network.strands.functions import functions_of
 from whence.network.strands.plan import StrandPlan
 from whence.network.table import Table
@@ -81,6 +81,7 @@ class Wiring:
         self._changes: deque[Queued] = deque()
         self._events: deque[Queued] = deque()
         self._kept: dict[Hashable, Kept] = {}
+        self._outlets: dict[tuple[str, int | None], Emit] = {}
         self._gates: dict[str, Gate] = {}
         self._make_gate = gates
 
@@ -117,12 +118,13 @@ class Wiring:
             relation.annotated = True
         return relation
 
-    def outlet(self, plan: StrandPlan) -> Emit:
-        """Return what takes the derived tuples of a strand."""
-        return self.outlet_of(plan.head.relation, plan.head.location)
-
     def outlet_of(self, name: str, at: int | None) -> Emit:
         """Return what takes tuples of a relation: to a queue here, or on their way."""
+        if (name, at) not in self._outlets:
+            self._outlets[name, at] = self._outlet(name, at)
+        return self._outlets[name, at]
+
+    def _outlet(self, name: str, at: int | None) -> Emit:
         here, homes, outbox, relation = self.name, self._homes, self._outbox, self.relations[name]
         enter, shipper = relation.entry, self.shipper
         queue = self._events if isinstance(relation, EventStream) else self._changes
@@ -149,32 +151,11 @@ class Wiring:
 
         return emit
 
-    def ending(
-        self, name: str, at: int | None, row: Callable[[Slots], Row], sign: int
-    ) -> Callable[[Slots], None]:
-        """Return what takes the derived tuples of a strand right out of its slots."""
-        if at is None or self.shipper is not None:
-            emit = self.outlet_of(name, at)
-            return lambda env: emit(sign, row(env), None)
-        here, homes, outbox, relation = self.name, self._homes, self._outbox, self.relations[name]
-        enter = relation.entry
-        queue = self._events if isinstance(relation, EventStream) else self._changes
-
-        def end(env: Slots) -> None:
-            made = row(env)
-            target = homes[made[at]]
-            if target == here:
-                queue.append((enter, sign, made, None))
-            else:
-                outbox[target].append((sign, name, made, None))
-
-        return end
-
     def kept(self, plan: StrandPlan) -> Kept:
         """Return the groups of a rule with an aggregate, which its strands share."""
         key = (plan.identity, plan.mode)
         if key not in self._kept:
-            self._kept[key] = Kept(plan.head, plan.rule, self.fault)
+            self._kept[key] = Kept()
         return self._kept[key]
 
     def absence(self, relation: str, columns: tuple[int, ...], key: Hashable) -> Annotation:
@@ -188,6 +169,13 @@ class Wiring:
     def home(self, address: Address) -> str:
         """Return the processor of an address."""
         return self._homes[address]
+
+    def drop(self, relation: str) -> None:
+        """Forget a relation that no program knows any more."""
+        del self.relations[relation]
+        self._gates.pop(relation, None)
+        for key in [key for key in self._outlets if key[0] == relation]:
+            del self._outlets[key]
 
     def forget(self, plan: StrandPlan) -> None:
         """Forget the groups of a rule that is gone."""

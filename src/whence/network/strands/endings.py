@@ -10,10 +10,10 @@ from typing import Any
 
 from whence.functor.ndlog import FAULTS
 from whence.network.model import Annotation, Row
-from whence.network.strands.bind import Fault, Fire, Run
+from whence.network.strands.bind import Run, Start
 from whence.network.strands.expressions import Slots
 from whence.network.strands.folds import Running, running
-from whence.network.strands.plan import SIGN, Fold, Head
+from whence.network.strands.plan import FAULT, SIGN, Fold, Head, Mode, StrandPlan
 
 Emit = Callable[[int, Row, Annotation], None]
 Group = tuple[Any, ...]
@@ -65,65 +65,53 @@ FOLDS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-@dataclass(slots=True)
-class PerEvent:
-    """Collects what one event gives, then folds it, group by group."""
+def per_event(plan: StrandPlan, emit: int) -> tuple[Run, Callable[[Start], Start]]:
+    """Return the end of the steps, which collects, and what folds once they have run.
 
-    head: Head
-    emit: Emit
-    rule: str
-    fault: Fault
-    zero: bool
-    sign: int
-    groups: dict[Group, list[list[Any]]] = field(default_factory=dict)
+    All nodes may share the groups: they are empty before and after each event.
+    """
+    head, zero, rule = plan.head, plan.zero, plan.rule
+    groups: dict[Group, list[list[Any]]] = {}
+    group, assemble = group_of(head), whole_row(head)
+    slots = [fold.slot for fold in head.folds]
+    folds = [FOLDS[fold.function] for fold in head.folds]
+    sign = -1 if head.delete else 1
 
-    def end(self) -> Run:
-        """Return the end of the steps: one more value for a group."""
-        groups, group = self.groups, group_of(self.head)
-        slots = [fold.slot for fold in self.head.folds]
-        if len(slots) == 1:
-            only = SIGN if slots[0] is None else slots[0]  # what is only counted may be anything
+    def collect_one(env: Slots) -> None:
+        key = group(env)
+        columns = groups.get(key)
+        if columns is None:
+            groups[key] = [[env[only]]]
+        else:
+            columns[0].append(env[only])
 
-            def collect_one(env: Slots) -> None:
-                key = group(env)
-                columns = groups.get(key)
-                if columns is None:
-                    groups[key] = [[env[only]]]
-                else:
-                    columns[0].append(env[only])
+    def collect(env: Slots) -> None:
+        key = group(env)
+        columns = groups.get(key)
+        if columns is None:
+            columns = groups[key] = [[] for _ in slots]
+        for column, slot in zip(columns, slots, strict=True):
+            column.append(None if slot is None else env[slot])
 
-            return collect_one
+    only = slots[0] or SIGN  # what is only counted may be anything
 
-        def collect(env: Slots) -> None:
-            key = group(env)
-            columns = groups.get(key)
-            if columns is None:
-                columns = groups[key] = [[] for _ in slots]
-            for column, slot in zip(columns, slots, strict=True):
-                column.append(None if slot is None else env[slot])
-
-        return collect
-
-    def around(self, fire: Fire, env: Slots) -> Fire:
-        """Return the start of the steps with what follows once they have run."""
-        groups, assemble, group = self.groups, whole_row(self.head), group_of(self.head)
-        folds = [FOLDS[fold.function] for fold in self.head.folds]
-        emit, sign = self.emit, self.sign
-
-        def fire_and_fold(_sign: int, row: Row, annotation: Annotation) -> None:
+    def around(start: Start) -> Start:
+        def start_and_fold(env: Slots, _sign: int, row: Row, annotation: Annotation) -> None:
             groups.clear()
-            fire(1, row, annotation)
-            if not groups and self.zero:
-                emit(sign, assemble(group(env), [0] * len(folds)), None)
+            start(env, 1, row, annotation)
+            if not groups and zero:
+                env[emit](sign, assemble(group(env), [0] * len(folds)), None)
             for key, columns in groups.items():
                 try:
                     values = [fold(c) for fold, c in zip(folds, columns, strict=True)]
                 except FAULTS as error:
-                    self.fault(self.rule, error)
+                    env[FAULT](rule, error)
                     continue
-                emit(sign, assemble(key, values), None)
+                env[emit](sign, assemble(key, values), None)
 
-        return fire_and_fold
+        return start_and_fold
+
+    return (collect_one if len(slots) == 1 else collect), around
 
 
 # ── over tables ──────────────────────────────────────────────────────────────────────
@@ -140,78 +128,76 @@ class _State:
 
 @dataclass(slots=True)
 class Kept:
-    """The groups of one rule, which all its strands share, and those that may have changed."""
+    """The groups of one rule at one node, which all its strands share."""
 
-    head: Head
-    rule: str
-    fault: Fault
     groups: dict[Group, _State] = field(default_factory=dict)
     touched: dict[Group, None] = field(default_factory=dict)
+    """Those that may have changed since they were last told."""
     issued: dict[Row, Annotation] = field(default_factory=dict)
     """The variables of rows that were told, under a scheme that has variables."""
 
-    def end(self, head: Head) -> Run:
-        """Return the end of a strand's steps: a value comes into a group or goes.
 
-        Each strand of the rule has the values of the head in slots of its own.
-        """
-        groups, touched, group = self.groups, self.touched, group_of(head)
-        folds = head.folds
+def contribution(plan: StrandPlan, kept: int) -> Run:
+    """Return the end of the steps: a value comes into a group or goes."""
+    group, folds, rule = group_of(plan.head), plan.head.folds, plan.rule
 
-        def contribute(env: Slots) -> None:
-            key = group(env)
-            state = groups.get(key)
+    def contribute(env: Slots) -> None:
+        key, here = group(env), env[kept]
+        state = here.groups.get(key)
+        if state is None:
+            state = here.groups[key] = _State([running(fold.function) for fold in folds])
+        try:
+            _change(state, env, folds)
+        except FAULTS as error:
+            env[FAULT](rule, error)
+            return
+        here.touched[key] = None
+
+    return contribute
+
+
+def reminder(plan: StrandPlan, kept: int) -> Run:
+    """Return the end of the steps of a refresh: the group is told again."""
+    group = group_of(plan.head)
+
+    def remind(env: Slots) -> None:
+        env[kept].touched[group(env)] = None
+
+    return remind
+
+
+def telling(plan: StrandPlan, kept: int, emit: int, start: Start, *, again: bool) -> Start:
+    """Return the start of the steps, with what is told of groups once they have run.
+
+    A view takes back what it said before; other heads are replaced by key, or time out.
+    """
+    assemble, view, rule = whole_row(plan.head), plan.mode is Mode.VIEW, plan.rule
+
+    def start_and_tell(env: Slots, sign: int, row: Row, annotation: Annotation) -> None:
+        start(env, sign, row, annotation)
+        here = env[kept]
+        for key in here.touched:
+            state = here.groups.get(key)
             if state is None:
-                state = groups[key] = _State([running(fold.function) for fold in folds])
-            try:
-                _change(state, env, folds)
-            except FAULTS as error:
-                self.fault(self.rule, error)
-                return
-            touched[key] = None
-
-        return contribute
-
-    def mark(self, head: Head) -> Run:
-        """Return the end of a strand's steps of a refresh: the group is told again."""
-        touched, group = self.touched, group_of(head)
-
-        def mark(env: Slots) -> None:
-            touched[group(env)] = None
-
-        return mark
-
-    def around(self, fire: Fire, emit: Emit, *, view: bool, again: bool = False) -> Fire:
-        """Return the start of the steps, with what is told of groups once they have run.
-
-        A `view` takes back what it said before; other heads are replaced by key, or time out.
-        """
-        groups, touched, assemble = self.groups, self.touched, whole_row(self.head)
-
-        def fire_and_tell(sign: int, row: Row, annotation: Annotation) -> None:
-            fire(sign, row, annotation)
-            for key in touched:
-                state = groups.get(key)
-                if state is None:
+                continue
+            before, now = state.told, None
+            if state.count:
+                try:
+                    now = assemble(key, [part.value() for part in state.parts])
+                except FAULTS as error:  # values that have no order among them
+                    env[FAULT](rule, error)
                     continue
-                before, now = state.told, None
-                if state.count:
-                    try:
-                        now = assemble(key, [part.value() for part in state.parts])
-                    except FAULTS as error:  # values that have no order among them
-                        self.fault(self.rule, error)
-                        continue
-                else:
-                    del groups[key]
-                state.told = now
-                if before != now or again:
-                    if view and before is not None:
-                        emit(-1, before, None)
-                    if now is not None:
-                        emit(1, now, None)
-            touched.clear()
+            else:
+                del here.groups[key]
+            state.told = now
+            if before != now or again:
+                if view and before is not None:
+                    env[emit](-1, before, None)
+                if now is not None:
+                    env[emit](1, now, None)
+        here.touched.clear()
 
-        return fire_and_tell
+    return start_and_tell
 
 
 def _change(state: _State, env: Slots, folds: tuple[Fold, ...]) -> None:

@@ -15,23 +15,27 @@ from whence.network.strands.plan import Apply, Either, Every, Expression, Slot
 Slots = list[Any]
 Evaluate = Callable[[Slots], Any]
 Functions = Mapping[str, Callable[..., Any]]
+Asked = Callable[[str], int]  # the slot of a function that asks the node
 
 
-def compiled(expression: Expression, functions: Functions) -> Evaluate:
+def compiled(expression: Expression, functions: Functions, asked: Asked) -> Evaluate:
     """Return the function from slots to the value of an expression."""
     match expression:
         case Slot(index=index):
             return itemgetter(index)
         case Either(items=items):
-            return _either([compiled(item, functions) for item in items])
+            return _either([compiled(item, functions, asked) for item in items])
         case Every(items=items):
-            return _every([compiled(item, functions) for item in items])
+            return _every([compiled(item, functions, asked) for item in items])
+        case Apply(function=name, args=args) if name not in functions:
+            at, parts = asked(name), [compiled(arg, functions, asked) for arg in args]
+            return lambda env: env[at](*[part(env) for part in parts])
         case Apply(function=name, args=args):
-            return _applied(functions[name], args, functions)
+            return _applied(functions[name], args, functions, asked)
 
 
 def _applied(
-    function: Callable[..., Any], args: tuple[Expression, ...], functions: Functions
+    function: Callable[..., Any], args: tuple[Expression, ...], functions: Functions, asked: Asked
 ) -> Evaluate:
     slots = [arg.index for arg in args if isinstance(arg, Slot)]
     if len(slots) == len(args):
@@ -39,7 +43,7 @@ def _applied(
     spine = _spine(function, args, functions)
     if spine is not None:
         return spine
-    parts = [compiled(arg, functions) for arg in args]
+    parts = [compiled(arg, functions, asked) for arg in args]
     if len(parts) == 1:
         only = parts[0]
         return lambda env: function(only(env))
@@ -54,7 +58,9 @@ def _spine(
 ) -> Evaluate | None:
     """Return operators that lean left, as in `(K - B - 1) % R`, as one call; None: it does not."""
     match args:
-        case (Apply(function=name, args=(Slot(index=a), Slot(index=b))), Slot(index=c)):
+        case (Apply(function=name, args=(Slot(index=a), Slot(index=b))), Slot(index=c)) if (
+            name in functions
+        ):
             inner = functions[name]
             return lambda env: function(inner(env[a], env[b]), env[c])
         case (
@@ -63,7 +69,7 @@ def _spine(
                 args=(Apply(function=name, args=(Slot(index=a), Slot(index=b))), Slot(index=c)),
             ),
             Slot(index=d),
-        ):
+        ) if name in functions and middle in functions:
             inner, outer = functions[name], functions[middle]
             return lambda env: function(outer(inner(env[a], env[b]), env[c]), env[d])
         case _:

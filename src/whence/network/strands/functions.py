@@ -38,7 +38,7 @@ def _closed(item: Any, low: Any, high: Any) -> bool:
     return in_interval(item, low, high, True, True)
 
 
-_PURE: dict[str, Callable[..., Any]] = {
+PURE: dict[str, Callable[..., Any]] = {
     **OPERATORS,
     **COMPARISONS,
     **{name: function.call for name, function in FUNCTIONS.items()},
@@ -57,9 +57,9 @@ DRAWN = frozenset({"f_rand", "f_coinFlip"})
 
 def pure(name: str) -> Callable[..., Any] | None:
     """Return a function whose value depends on its arguments alone, by its name."""
-    return _PURE.get(name)
+    return PURE.get(name)
 
 
 def functions_of(clock: Clock, dice: Random) -> dict[str, Callable[..., Any]]:
     """Return all functions, for a node with this clock and these dice."""
-    return {**_PURE, **node_functions(clock.now, dice)}
+    return {**PURE, **node_functions(clock.now, dice)}

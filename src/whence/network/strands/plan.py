@@ -1,7 +1,8 @@
 """What a strand does, as data, before it is bound to the tables of a node.
 
 A strand works on a list of slots. The first few are fixed, then come constants, then one slot for
-each column of each atom and for each computed value; so keys and heads are picks of slots.
+each column of each atom and for each computed value; so keys and heads are picks of slots. What a
+strand needs of its node has slots at the end.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from whence.network.model import Value
-from whence.syntax.nodes import Rule
 
-SIGN, ANNOTATION, DELTA, FIRST = 0, 1, 2, 3  # slots: of the change that started the strand
+# Slots: of the change that started a strand, how often that was, and who hears of faults.
+SIGN, ANNOTATION, DELTA, COUNT, FAULT, FIRST = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class StrandPlan:
     """One way in which a change leads through a rule."""
 
     rule: str  # its label
-    identity: Rule  # equal for equal rules of different programs
+    identity: str  # equal for equal rules of different programs, and quick to compare
     mode: Mode
     position: int  # of the literal that changes, in the body
     relation: str  # whose change starts it

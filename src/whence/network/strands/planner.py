@@ -106,7 +106,7 @@ class _Planner:
         groups = [arg for arg in self.rule.heads[0].args if not isinstance(arg, HeadAggregate)]
         return StrandPlan(
             rule=self.rule.name,
-            identity=replace(self.rule, name=""),
+            identity=repr(replace(self.rule, name="")),
             mode=mode,
             position=self.start,
             relation=delta.relation,
