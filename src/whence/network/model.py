@@ -189,15 +189,27 @@ class Shipper(Protocol):
         """Return whether nothing waits that a timer will send."""
 
 
+class Notes(Protocol):
+    """Where a processor writes down what is worth knowing."""
+
+    def note(self, what: str, subject: str, detail: object) -> None:
+        """Write something down."""
+
+
 class Host(Protocol):
     """A processor as schemes and shippers see it."""
 
     name: str
     clock: Clock
     scheme: Scheme
+    shipper: Shipper | None
     peers: Sequence[str]  # all processors but this one
     updates_sent: int  # to other processors, counted when the transport takes them
     updates_received: int
+
+    @property
+    def log(self) -> Notes:
+        """Return where it writes down what is worth knowing."""
 
     def send(self, target: str, message: Message) -> None:
         """Encode a message and give it to the transport."""
@@ -210,6 +222,9 @@ class Host(Protocol):
 
     def enqueue(self, update: Update) -> None:
         """Let the processor handle an update as if it had been derived here."""
+
+    def admit(self, update: Update) -> None:
+        """Let the processor handle an update that has passed the gate of its relation before."""
 
     def run(self) -> None:
         """Handle what is enqueued, to completion, and flush; for callbacks of timers."""

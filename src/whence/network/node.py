@@ -177,6 +177,11 @@ class Node(Wiring):
         queue = self._events if isinstance(relation, EventStream) else self._changes
         queue.append((relation.entry, sign, row, note))
 
+    def admit(self, update: Update) -> None:
+        """Queue an update that has passed the gate of its relation before."""
+        sign, name, row, note = update
+        self._changes.append((self.relations[name].apply, sign, row, note))
+
     def event(self, apply: Apply, row: Row) -> None:
         """Queue something that happens."""
         self._events.append((apply, 1, row, None))

@@ -76,7 +76,7 @@ class OverDeletion(Counting):
             case "dred-begin":
                 pending, self._pending = self._pending, []
                 for relation, row in pending:
-                    self._host.enqueue((-1, relation, row, None))
+                    self._host.admit((-1, relation, row, None))
                 self._host.run()
             case "dred-poll":
                 counts = [message.body, self._host.updates_sent, self._host.updates_received]
@@ -105,7 +105,7 @@ class OverDeletion(Counting):
         kept_back, self._kept_back = self._kept_back, {}
         for (relation, row), count in kept_back.items():
             for _ in range(count):
-                self._host.enqueue((1, relation, row, None))
+                self._host.admit((1, relation, row, None))
         self._host.run()
 
 

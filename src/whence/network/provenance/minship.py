@@ -7,9 +7,11 @@ shipping also when so many derivations wait, or after some time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from whence.network.model import Annotation, Handle, Host, Row, Scheme, Update
+from whence.network.provenance.absorption import Absorption
+from whence.network.provenance.best import Outgoing
 
 _Key = tuple[str, str, Row]  # the processor, relation and row
 
@@ -29,6 +31,9 @@ class MinShip:
         self.every = every
         self.sent: dict[_Key, Annotation] = {}
         self.held: dict[_Key, list[Annotation]] = {}
+        self.turned_lazy: float | None = None
+        """When provenance had grown so much that eager shipping was given up."""
+        self._selections: dict[str, Outgoing] = {}
         self._waiting = 0
         self._out: dict[str, list[Update]] = {}
         self._timer: Handle | None = None
@@ -42,6 +47,12 @@ class MinShip:
         if host.scheme.retracting:
             raise ValueError(f"{host.scheme.name} must ship every derivation")
 
+    def select(
+        self, relation: str, group: tuple[int, ...], best: Sequence[tuple[str, int]]
+    ) -> None:
+        """Send only those tuples of a relation that are best of what is sent from here."""
+        self._selections[relation] = Outgoing(group, best)
+
     @property
     def lazy(self) -> bool:
         """Whether derivations wait until they are needed, however long."""
@@ -50,6 +61,12 @@ class MinShip:
     def push(self, target: str, update: Update) -> None:
         """Send the first derivation of a tuple, and keep others that it does not absorb."""
         _, relation, row, annotation = update
+        if self._selections:
+            selection = self._selections.get(relation)
+            if selection is not None and not selection.push(
+                self._scheme, target, relation, row, annotation
+            ):
+                return
         key = (target, relation, row)
         sent = self.sent.get(key)
         if sent is None:
@@ -65,7 +82,11 @@ class MinShip:
         else:
             held.append(news)
         self._waiting += 1
-        if self.batch is not None and self._waiting >= self.batch:
+        if self.lazy:
+            return
+        if isinstance(self._scheme, Absorption) and self._scheme.pressed():
+            self._turn_lazy()
+        elif self.batch is not None and self._waiting >= self.batch:
             self.release()
         elif self.every is not None and self._timer is None:
             self._timer = self._host.clock.call_at(self._host.clock.now() + self.every, self._tick)
@@ -117,6 +138,9 @@ class MinShip:
             annotation = self._merged(key, None, several)
             if annotation is not None:
                 self._send(key, annotation)
+        for relation, selection in self._selections.items():
+            for target, row, annotation in selection.kill(self._scheme, dead):
+                self.push(target, (1, relation, row, annotation))
 
     def idle(self) -> bool:
         """Return whether no timer will send anything."""
@@ -147,6 +171,19 @@ class MinShip:
             self._host.enqueue(update)
         else:
             self._out.setdefault(target, []).append(update)
+
+    def _turn_lazy(self) -> None:
+        """Send no more than is needed, as all derivations of each tuple are too much."""
+        self.batch = self.every = None
+        self.turned_lazy = self._host.clock.now()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._host.log.note(
+            "provenance",
+            self._host.name,
+            "half of its nodes are used: derivations wait now",
+        )
 
     def _tick(self) -> None:
         self._timer = None

@@ -53,8 +53,10 @@ def unpack_product(packed: bytes) -> list[int]:
 
 
 def pack_sum(several: Iterable[list[int]]) -> bytes:
-    """Return a sum of two or more products."""
+    """Return a sum of products; one alone is told as such."""
     listed = list(several)
+    if len(listed) == 1:
+        return pack_product(listed[0])
     out = bytearray()
     _put(out, len(listed))
     for numbers in listed:
