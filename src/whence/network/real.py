@@ -66,7 +66,11 @@ class RealNode:
         self.udp = UdpTransport(book.places, opened)
         self.sealed = AuthenticatedTransport(self.udp, secret, time.time_ns)
         self.transport = ReliableTransport(
-            self.sealed, self.clock, epochs=time.time_ns, restarted=self._restarted
+            self.sealed,
+            self.clock,
+            epochs=time.time_ns,
+            restarted=self._restarted,
+            knows=book.places.__contains__,
         )
         self.stopped = False
         self._relation = links

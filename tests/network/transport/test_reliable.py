@@ -28,7 +28,7 @@ QUALITIES = st.builds(
     fifo=st.booleans(),
     bandwidth=st.sampled_from((None, 1e5, 1e7)),
 )
-SMALL = Settings(packet=64)
+SMALL = Settings(packet=64, give_up=1e9)  # over such links an answer may take minutes
 
 
 class Net:
@@ -142,11 +142,43 @@ def test_a_silent_peer_is_asked_ever_more_rarely() -> None:
     net = Net(Quality(0.01))
     net.links.fail_node("b")
     net.transport.send("a", "b", b"anybody?")
-    net.run(60)
-    assert 10 < net.links.link("a", "b").counters.sent < 20
+    net.run(50)
+    assert 8 < net.links.link("a", "b").counters.sent < 16
     net.links.restore_node("b")
     net.run(10)
     assert net.got == {("a", "b"): [b"anybody?"]}
+
+
+def test_after_a_long_silence_what_waits_is_dropped_and_the_conversation_begins_anew() -> None:
+    net = Net(Quality(0.01), settings=Settings())
+    net.transport.send("a", "b", b"1")
+    net.transport.send("b", "a", b"2")
+    net.run(1)
+    net.links.partition("a")
+    net.transport.send("a", "b", b"lost")
+    net.run(100)
+    assert net.clock.next_time() is None
+    assert net.transport.idle()
+    assert net.transport.counters.dropped == 1
+    net.links.heal()
+    net.transport.send("b", "a", b"3")  # it does not know that its peer has given up
+    net.transport.send("a", "b", b"4")
+    net.run(100)
+    net.transport.send("b", "a", b"5")
+    net.run(10)
+    assert net.got["a", "b"] == [b"1", b"4"]
+    assert net.got["b", "a"][0] == b"2"
+    assert net.got["b", "a"][-1] == b"5"
+    assert net.restarts == [("b", "a")]
+
+
+def test_nothing_is_sent_to_who_does_not_exist() -> None:
+    net = Net(Quality(0.01))
+    net.transport._knows = "abc".__contains__
+    net.transport.send("a", "nobody", b"x")
+    net.transport.send("nobody", "a", b"x")
+    assert net.clock.next_time() is None
+    assert net.transport.counters.dropped == 2
 
 
 def test_who_comes_back_is_a_new_one_and_gets_nothing_meant_for_the_old() -> None:

@@ -31,6 +31,7 @@ class ReliableTransport:
     """Delivers what is sent once and in order for each pair, over datagrams that may get lost.
 
     A processor that is attached again is a new one: what was meant for the old is not delivered.
+    A conversation that was given up begins anew, which the peer cannot tell from a restart.
     """
 
     def __init__(
@@ -41,14 +42,20 @@ class ReliableTransport:
         settings: Settings | None = None,
         epochs: Callable[[], int] | None = None,
         restarted: Told | None = None,
+        knows: Callable[[str], bool] | None = None,
     ) -> None:
-        """Take datagrams; `epochs` gives ever greater numbers, also after the process restarts."""
+        """Take datagrams; `epochs` gives ever greater numbers, also after the process restarts.
+
+        Where not all processors exist that tuples may name, `knows` says which do.
+        """
         self.inner = inner
         self.clock = clock
         self.counters = Counters()
         self._settings = settings or Settings()
         self._epochs = epochs or itertools.count(1).__next__
         self._restarted = restarted
+        self._knows = knows
+        self._renewed: dict[tuple[str, str], int] = {}
         self._own: dict[str, int] = {}
         self._receivers: dict[str, Receive] = {}
         self._ends: dict[tuple[str, str], _End] = {}
@@ -80,7 +87,8 @@ class ReliableTransport:
         if source == target:
             self.clock.call_at(self.clock.now(), partial(self._deliver, source, source, payload))
             return
-        if source not in self._receivers:
+        if source not in self._receivers or (self._knows is not None and not self._knows(target)):
+            self.counters.dropped += 1
             return
         end = self._end(source, target)
         packets = end.session.send(self.clock.now(), payload)
@@ -113,7 +121,8 @@ class ReliableTransport:
     def _end(self, here: str, peer: str) -> _End:
         found = self._ends.get((here, peer))
         if found is None:
-            found = _End(here, peer, Session(self._own[here], self._settings))
+            epoch = max(self._own[here], self._renewed.get((here, peer), 0))
+            found = _End(here, peer, Session(epoch, self._settings))
             self._ends[here, peer] = found
         return found
 
@@ -152,3 +161,7 @@ class ReliableTransport:
         """Do what is due; a timer that was set for something done meanwhile is set anew."""
         end.timer, end.timer_at = None, float("inf")
         self._post(end, end.session.tick(self.clock.now()))
+        if end.session.over:
+            self.counters.dropped += end.session.given_up
+            self._renewed[end.here, end.peer] = self._epochs()
+            del self._ends[end.here, end.peer]

@@ -41,6 +41,8 @@ class Settings:
     least_timeout: float = 0.05
     most_timeout: float = 5.0
     ack_delay: float = 0.01
+    give_up: float = 60.0
+    """After this time without an answer what waits is dropped, and the conversation is over."""
     queue: int = 1 << 28
     """Bytes that may wait for one peer; what comes on top is refused."""
     message: int = 1 << 26
@@ -66,6 +68,9 @@ class Session:
         self.inbox: list[bytes] = []
         self.restarts = 0
         self.heard = float("-inf")
+        self.over = False
+        self.given_up = 0
+        """Messages that waited, at least in part, when it was over."""
         self.resent = 0
         self._settings = settings
         self._timeout = settings.first_timeout
@@ -73,6 +78,7 @@ class Session:
         self._variation = 0.0
         self._backoff = 1
         self._hello_at: float | None = None
+        self._silent: float | None = None  # since when there was no answer
         self._queue: deque[bytes] = deque()
         self._waiting = 0
         self._reset()
@@ -119,6 +125,9 @@ class Session:
 
     def tick(self, now: float) -> list[bytes]:
         """Do what is due."""
+        if self._silent is not None and now - self._silent >= self._settings.give_up:
+            self._end()
+            return []
         out: list[bytes] = []
         if self._hello_at is not None and self._hello_at <= now:
             self._hello_at = None
@@ -149,6 +158,7 @@ class Session:
         if theirs > self.peer:
             self._meet(theirs)
         self.heard = now
+        self._silent = None
         out: list[bytes] = []
         if acknowledged <= self._number:
             self._acknowledge(now, acknowledged, selective)
@@ -160,6 +170,15 @@ class Session:
         if self._ack_at is not None and self._ack_at <= now:
             out.append(self._acknowledgement())
         return out
+
+    def _end(self) -> None:
+        """Give up: the peer is gone, or so far away that it makes no difference."""
+        self.over = True
+        self.given_up = len(self._queue) + len(self._flight)
+        self._queue.clear()
+        self._waiting = 0
+        self._hello_at = None
+        self._reset()
 
     def _meet(self, epoch: int) -> None:
         """Learn who the peer is now; what was meant for who it was before is void."""
@@ -195,6 +214,8 @@ class Session:
             if not self._queue or self._hello_at is not None:
                 return []
             self._hello_at = now + self._patience()
+            if self._silent is None:
+                self._silent = now
             return [self.ping()]
         out: list[bytes] = []
         under_way = len(self._flight) - len(self._lost)
@@ -217,6 +238,8 @@ class Session:
             self._ack_at, self._unacknowledged = None, 0  # each packet acknowledges
         if self._flight and self._resend_at is None:
             self._resend_at = now + self._patience()
+        if self._flight and self._silent is None:
+            self._silent = now
         return out
 
     def _room(self) -> bool:
