@@ -136,6 +136,11 @@ def test_mistakes_are_told(args: tuple[str, ...], code: str, exit_code: int) -> 
     assert code in call(*args, code=exit_code)
 
 
+def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.app.net.needed.find_spec", lambda name: None)
+    assert "pip install 'whence[network]'" in call("path_vector", code=2)
+
+
 def test_a_program_that_is_wrong_or_no_text_is_told(tmp_path: Path) -> None:
     program = tmp_path / "wrong.ndlog"
     program.write_text("path(@S, D) :- #link(@S, Z, C), path(@Z, D, E).\n")

@@ -10,6 +10,7 @@ import typer
 
 from whence.app.cli.explaining import print_lines
 from whence.app.cli.outcome import reported
+from whence.app.net.needed import check_libraries
 from whence.diagnostics import Diagnostic, UsageError
 
 
@@ -33,6 +34,7 @@ def experiment(
     Example:  whence net experiment figure7.2 --quick --out figures
     """
     with reported():
+        check_libraries()
         from whence.app.net.experiments import find, listing, redrawn, run
 
         if name is None:

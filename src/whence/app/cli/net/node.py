@@ -14,6 +14,7 @@ import typer
 from whence.app.cli.net import options as net
 from whence.app.cli.options import parse_duration
 from whence.app.cli.outcome import reported
+from whence.app.net.needed import check_libraries
 from whence.diagnostics import Diagnostic, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def node(
     Example:  whence net node a --book book.json --program path_vector --secret secret.txt
     """
     with reported():
+        check_libraries()
         import socket
 
         from whence.app.cli.net.run import chosen_passes

@@ -15,6 +15,7 @@ from whence.app.cli.net import options as net
 from whence.app.cli.options import Form, parse_duration
 from whence.app.cli.outcome import reported
 from whence.app.cli.terminal import report
+from whence.app.net.needed import check_libraries
 from whence.diagnostics import Diagnostic, UsageError
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def run(
     Example:  whence net run path_vector --topology transit-stub --nodes 50 --plot run.png
     """
     with reported():
+        check_libraries()
         from whence.app.cli.net.live import LiveNetwork
         from whence.app.net.asked import chosen_ship, read_facts, read_program, shown_relations
         from whence.app.net.outcome import draw
