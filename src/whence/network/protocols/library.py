@@ -1,4 +1,4 @@
-"""The protocols that come with the package, by name; each is the file `<name>.ndlog` beside this."""
+"""The protocols that come with the package, by name; each is a file `<name>.ndlog` beside this."""
 
 from __future__ import annotations
 
