@@ -91,10 +91,14 @@ def settled(spaces: pa.DictionaryArray, numbers: pa.Array) -> tuple[pa.Dictionar
     Whoever makes edges by hand may call a node `("whence:a", 1)` or `("a/1", -1)`; both are `a/1`.
     """
     texts = spaces.dictionary.to_pylist()
-    longer = any(_short(text) != text for text in texts)
+    ours = f"{PREFIX}:"
+    longer = any(text.startswith(ours) and _short(text) != text for text in texts)
     least = pc.min(numbers).as_py()
     below = least is not None and least < WHOLE
-    numbered = [text[-1:].isdigit() and parse_name(text)[1] != WHOLE for text in texts]
+    # Where names have no numbers there are as many spaces, so most must be told at a glance.
+    numbered = [
+        text[-1:].isdigit() and "/" in text[-20:] and parse_name(text)[1] != WHOLE for text in texts
+    ]
     if any(numbered):
         whole = pc.equal(numbers, WHOLE)
         below = below or pc.any(pc.and_(pa.array(numbered).take(spaces.indices), whole)).as_py()
