@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.analysis.ndlog.links import is_local, reverse_links
+from whence.analysis.ndlog.links import is_local, one_way_links, reverse_links
 from whence.analysis.ndlog.state import RuleClass, State, classes, hard_part, states
 from whence.network.protocols.library import protocol
 from whence.syntax.ndlog import parse_ndlog
@@ -60,3 +60,12 @@ def test_sp2_alone_of_the_shortest_path_program_is_distributed_and_answers_back(
     program = protocol("path_vector")
     assert [is_local(rule) for rule in program.rules] == [True, False, True, True]
     assert [rule for rule, _ in reverse_links(program)] == [program.rules[1]]
+
+
+def test_links_that_answers_cannot_go_back_along_are_found():
+    program = protocol("path_vector")
+    links = {"link": [("a", "b", 1), ("b", "a", 2), ("b", "c", 1)]}
+    assert [(name, row) for name, row, _ in one_way_links(program, links)] == [
+        ("link", ("b", "c", 1))
+    ]
+    assert list(one_way_links(protocol("reachable"), links)) == []

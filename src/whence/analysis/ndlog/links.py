@@ -5,7 +5,7 @@ Loo 2006, definitions 2.3 to 2.5. A program that declares `fullyConnected.` is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whence.analysis.ndlog.locations import place, places
 from whence.analysis.ndlog.state import atoms, positive_atoms
@@ -124,28 +124,44 @@ def reverse_links(program: Program) -> Iterator[tuple[Rule, Atom]]:
             yield rule, links[0]
 
 
-def _one_way(program: Program) -> list[Diagnostic]:
-    found: list[Diagnostic] = []
+def one_way_links(
+    program: Program, links: Mapping[str, Iterable[Sequence[object]]]
+) -> Iterator[tuple[str, Sequence[object], Rule]]:
+    """Yield the links without one back along which a rule answers, by relation.
+
+    `links` are the rows of link relations, each with its source and destination first.
+    """
     needed: dict[str, Rule] = {}
     for rule, link in reverse_links(program):
         needed.setdefault(link.relation, rule)
     for relation, rule in needed.items():
-        facts = [r.head for r in program.rules if not r.body and r.head.relation == relation]
-        ends = {(_value(f.args[0]), _value(f.args[1])) for f in facts}
-        for fact in facts:
-            source, target = _value(fact.args[0]), _value(fact.args[1])
-            if (target, source) not in ends:
-                name = f"rule `{rule.name}`" if rule.name else f"the rule in line {rule.span.line}"
-                a, b = (print_ndlog_term(term) for term in fact.args[:2])
-                found.append(
-                    Diagnostic(
-                        "W1318",
-                        f"there is a link from `{a}` to `{b}` and none back",
-                        fact.span,
-                        notes=(f"{name} sends answers back along it",),
-                        hint="give the link in both directions, or declare `fullyConnected.`",
-                    )
-                )
+        rows = list(links.get(relation, ()))
+        ends = {(row[0], row[1]) for row in rows}
+        yield from ((relation, row, rule) for row in rows if (row[1], row[0]) not in ends)
+
+
+def _one_way(program: Program) -> list[Diagnostic]:
+    facts: dict[str, list[Sequence[object]]] = {}
+    spans: dict[tuple[str, object, object], Atom] = {}
+    for fact in (rule.head for rule in program.rules if not rule.body):
+        row = [_value(term) for term in fact.args]
+        if len(row) > 1:
+            facts.setdefault(fact.relation, []).append(row)
+            spans[fact.relation, row[0], row[1]] = fact
+    found: list[Diagnostic] = []
+    for relation, row, rule in one_way_links(program, facts):
+        fact = spans[relation, row[0], row[1]]
+        name = f"rule `{rule.name}`" if rule.name else f"the rule in line {rule.span.line}"
+        a, b = (print_ndlog_term(term) for term in fact.args[:2])
+        found.append(
+            Diagnostic(
+                "W1318",
+                f"there is a link from `{a}` to `{b}` and none back",
+                fact.span,
+                notes=(f"{name} sends answers back along it",),
+                hint="give the link in both directions, or declare `fullyConnected.`",
+            )
+        )
     return found
 
 
