@@ -47,13 +47,18 @@ def network(nodes: int, more: int, seed: int) -> Links:
     return {(one, other, cost) for (one, other), cost in links.items()}
 
 
-def running(program: Program, links: Iterable[tuple[object, ...]], options: Options) -> Network:
+def running(
+    program: Program,
+    links: Iterable[tuple[object, ...]],
+    options: Options,
+    scheme: str = "auto",
+) -> Network:
     """A network that holds the links, before anything else happens."""
     rows = sorted(links)
     made = Network(
         program,
         sorted({str(node) for row in rows for node in row[:2]} or {"n0"}),
-        settings=Settings(options=options),
+        settings=Settings(options=options, scheme=scheme),
     )
     made.insert("link", *rows)  # type: ignore[arg-type]
     return made

@@ -71,6 +71,32 @@ def test_zones_do_not_know_the_best_where_links_have_costs() -> None:
     assert notes["hybrid_search"][0].startswith("a walk that leaves a zone may be better")
 
 
+def test_in_a_connected_network_what_was_found_is_sent_at_once() -> None:
+    connected = parse_ndlog(f"fullyConnected.\n{hop_count()}")
+    links = network(9, 4, seed=9)
+    query = asking(connected, "n1", "n5")
+    for search in ("hybrid", "zone", "from source"):
+        made = settled(query, links, Options(search=search))  # type: ignore[arg-type]
+        assert costs(made)["n1", "n5"] == distances(links, hops=True)["n1", "n5"]
+        assert "Reply" not in str(made.program.source)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("Query", "far(@S,D) :- path(@S,D,Z,P,C), C > 9.\nQuery"), "also reads `path`"),
+        (("min<C>", "max<C>"), "more of `path` is needed than the best"),
+    ],
+)
+def test_what_is_not_best_does_not_meet(change: tuple[str, str], why: str) -> None:
+    program = parse_ndlog(str(asking(path_vector(), "a", "c")).replace(*change))
+    steps = run_passes(program, Options(search="hybrid"))
+    assert steps[2].name == "hybrid_search"
+    assert steps[2].program == steps[1].program
+    notes = " ".join(note for step in steps for note in step.notes)
+    assert why in notes
+
+
 def test_a_hybrid_search_sends_less() -> None:
     links = network(40, 30, seed=1)
     far = max(pair := distances(links, hops=True), key=lambda ends: (pair[ends], ends))
@@ -118,6 +144,19 @@ def test_what_is_remembered_is_best_from_where_it_is() -> None:
     for node, target, path, cost in kept:
         assert node == target or cost == least[node, target]  # type: ignore[index]
         assert path[0] == node  # type: ignore[index]
+
+
+def test_hops_are_counted_along_what_is_remembered() -> None:
+    links = network(12, 8, seed=4)
+    least = distances(links, hops=True)
+    made = running(asking(hop_count(), "n5", "n0"), links, Options(cache=600))
+    made.run(4)
+    made.insert("magicQuery", ("n6", "n0"))
+    made.run(4)
+    pairs = [("n5", "n0"), ("n6", "n0")]
+    assert [costs(made)[pair] for pair in pairs] == [least[pair] for pair in pairs]
+    for node, target, _, hops in made.rows("shortestPathCache"):
+        assert node == target or hops == least[node, target]  # type: ignore[index]
 
 
 def test_costs_that_do_not_add_up_are_not_cached() -> None:

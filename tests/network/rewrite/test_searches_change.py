@@ -14,6 +14,8 @@ NODES = "abcde"
 WAYS = {
     "all pairs": Options(),
     "all pairs, now and then": Options(period=0.3),
+    "all pairs, now and then, with provenance": Options(period=0.3),
+    "messages are shared, with provenance": Options(share=0.2),
     "messages are shared": Options(share=0.2),
     "no link back": Options(backward=False),
     "from source": Options(search="from source"),
@@ -33,7 +35,8 @@ def test_after_each_change_the_answers_are_those_of_networkx(way: str, states: l
     if one_pair:
         program = asking(program, "a", "d")
     everywhere = {(node, node, 1) for node in NODES}
-    made = running(program, everywhere, WAYS[way])  # so that there are nodes
+    scheme = "absorption" if "provenance" in way else "auto"
+    made = running(program, everywhere, WAYS[way], scheme)  # so that there are nodes
     made.delete("link", *sorted(everywhere))
     made.settle()
     now: Links = set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import Final, TypeAlias
 
 from whence.syntax.nodes import (
@@ -54,12 +53,6 @@ def fully_connected(program: Program) -> bool:
 def tables(program: Program) -> dict[str, Materialize]:
     """Return what is stored, by relation; all else are events."""
     return {table.relation: table for table in program.tables if table.lifetime != 0}
-
-
-def link_relations(program: Program) -> set[str]:
-    """Return the relations that are written with `#` anywhere."""
-    atoms = chain.from_iterable((*rule.heads, *body_atoms(rule.body)) for rule in program.rules)
-    return {atom.relation for atom in atoms if atom.link}
 
 
 def body_atoms(body: Iterable[Literal]) -> list[Atom]:
