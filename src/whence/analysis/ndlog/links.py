@@ -144,10 +144,10 @@ def _one_way(program: Program) -> list[Diagnostic]:
     facts: dict[str, list[Sequence[object]]] = {}
     spans: dict[tuple[str, object, object], Atom] = {}
     for fact in (rule.head for rule in program.rules if not rule.body):
-        row = [_value(term) for term in fact.args]
-        if len(row) > 1:
-            facts.setdefault(fact.relation, []).append(row)
-            spans[fact.relation, row[0], row[1]] = fact
+        values = [_value(term) for term in fact.args]
+        if len(values) > 1:
+            facts.setdefault(fact.relation, []).append(values)
+            spans[fact.relation, values[0], values[1]] = fact
     found: list[Diagnostic] = []
     for relation, row, rule in one_way_links(program, facts):
         fact = spans[relation, row[0], row[1]]
