@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 Value = int | float | str | bool | tuple["Value", ...]
 Row = tuple[Value, ...]
 Address = Hashable  # what stands at the location of an atom: usually a string
 Annotation = object
+Key = TypeVar("Key")
 
 # Hot paths make one of these per derivation, so it is a plain tuple:
 # sign (+1 comes, -1 goes), relation, row, and the annotation that a scheme gave it, if any.
@@ -134,6 +135,11 @@ class Scheme(Protocol):
 
     def restrict(self, annotation: Annotation, dead: frozenset[Hashable]) -> Annotation | None:
         """Return the annotation with these variables false; None when nothing derives it."""
+
+    def affected(
+        self, annotated: Iterable[tuple[Key, Annotation]], dead: frozenset[Hashable]
+    ) -> list[Key]:
+        """Return the keys of annotations that `restrict` would change, and maybe of others."""
 
     def settle(self) -> None:
         """Tidy up: the processor has run to completion, nothing is queued, all is restricted."""

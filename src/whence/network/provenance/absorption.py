@@ -13,7 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, cast
 
 from whence.diagnostics import Diagnostic, LimitError
-from whence.network.model import Annotation, Control, Host, Premise, Row
+from whence.network.model import Annotation, Control, Host, Key, Premise, Row
 from whence.network.provenance import products, wire
 from whence.network.provenance.variables import Variables
 from whence.semiring.bdd import Diagrams, Formula
@@ -113,12 +113,23 @@ class Absorption:
 
     def restrict(self, annotation: Annotation, dead: frozenset[Hashable]) -> Annotation | None:
         """Return the function with these variables false; None when it is false."""
-        if self._restricting[0] is not dead:
-            self._restricting = (dead, self.variables.mask(cast("frozenset[int]", dead)))
-        mask = self._restricting[1]
+        mask = self._mask(dead)
         if type(annotation) is int:
             return None if annotation & mask else annotation
         return self._without(cast("Function", annotation), mask)
+
+    def affected(
+        self, annotated: Iterable[tuple[Key, Annotation]], dead: frozenset[Hashable]
+    ) -> list[Key]:
+        """Return the keys of functions that mention one of these variables."""
+        mask = self._mask(dead)
+        if not mask:
+            return []
+        return [
+            key
+            for key, one in annotated
+            if (one & mask if type(one) is int else one is not None and _mentions(one, mask))
+        ]
 
     def settle(self) -> None:
         """Let new variables have the bits of those that are false."""
@@ -148,12 +159,15 @@ class Absorption:
         packed = cast("bytes", value)
         out: Function | None
         if wire.is_product(packed):
-            product = 0
+            product, known = 0, self.variables.bits
             for number in wire.unpack_product(packed):
-                if dead(number):
-                    return FALSE
-                product |= bit(number)
-            return product
+                found_bit = known.get(number)
+                if found_bit is None:
+                    if dead(number):
+                        return FALSE
+                    found_bit = bit(number)
+                product |= found_bit
+            return FALSE if product & self.variables.false else product
         if wire.is_diagram(packed):
             out = self._unpacked(wire.unpack_diagram(packed))
             return FALSE if out is None else out
@@ -192,6 +206,11 @@ class Absorption:
             )
         several = annotation if isinstance(annotation, tuple) else (cast("int", annotation),)
         return frozenset(frozenset(number(i) for i in products.bits(one)) for one in several)
+
+    def _mask(self, dead: frozenset[Hashable]) -> int:
+        if self._restricting[0] is not dead:
+            self._restricting = (dead, self.variables.mask(cast("frozenset[int]", dead)))
+        return self._restricting[1]
 
     def _live(self, function: Function) -> Function | None:
         return self._without(function, self.variables.false)
@@ -299,3 +318,9 @@ class Absorption:
                     "larger budget",
                 )
             ) from error
+
+
+def _mentions(function: object, mask: int) -> bool:
+    if isinstance(function, tuple):
+        return any(product & mask for product in function)
+    return True  # a diagram finds out by itself

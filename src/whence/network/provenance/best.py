@@ -78,22 +78,28 @@ class Groups:
 
     def restrict(self, scheme: Scheme, dead: frozenset[Hashable]) -> list[Group]:
         """Do without variables that are false; return the groups that lost a tuple."""
+        pairs = (
+            ((key, row), annotation)
+            for key, group in self.groups.items()
+            for row, annotation in group.rows.items()
+        )
+        touched: dict[Hashable, Group] = {}
+        for key, row in scheme.affected(pairs, dead):
+            group = self.groups[key]
+            left = scheme.restrict(group.rows[row], dead)
+            if left is None:
+                del group.rows[row]
+                group.chosen.pop(row, None)
+                touched[key] = group
+            else:
+                group.rows[row] = left
         lost = []
-        for key, group in list(self.groups.items()):
-            gone = False
-            for row, annotation in list(group.rows.items()):
-                left = scheme.restrict(annotation, dead)
-                if left is None:
-                    del group.rows[row]
-                    group.chosen.pop(row, None)
-                    gone = True
-                elif left is not annotation:
-                    group.rows[row] = left
-            if not group.rows:
-                del self.groups[key]
-            elif gone:
+        for key, group in touched.items():
+            if group.rows:
                 self.mark(group)
                 lost.append(group)
+            else:
+                del self.groups[key]
         return lost
 
 

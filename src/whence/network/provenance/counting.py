@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from whence.network.model import Annotation, Control, Host, Premise, Row
+from whence.network.model import Annotation, Control, Host, Key, Premise, Row
 
 
 class Counting:
@@ -60,6 +60,12 @@ class Counting:
     def restrict(self, annotation: Annotation, dead: frozenset[Hashable]) -> Annotation | None:
         """Know no variables."""
         return annotation
+
+    def affected(
+        self, annotated: Iterable[tuple[Key, Annotation]], dead: frozenset[Hashable]
+    ) -> list[Key]:
+        """Know no variables."""
+        return []
 
     def settle(self) -> None:
         """Have nothing to tidy up."""

@@ -117,15 +117,17 @@ class MinShip:
             ]
         self._out = {target: updates for target, updates in self._out.items() if updates}
         lost = []
-        for key, annotation in self.sent.items():
-            left = restrict(annotation, dead)
+        affected = self._scheme.affected
+        for key in affected(self.sent.items(), dead):
+            left = restrict(self.sent[key], dead)
             if left is None:
                 lost.append(key)
-            elif left is not annotation:
+                del self.sent[key]
+            else:
                 self.sent[key] = left
-        for key in lost:
-            del self.sent[key]
-        for key, several in list(self.held.items()):
+        pairs = ((key, one) for key, several in self.held.items() for one in several)
+        for key in dict.fromkeys(affected(pairs, dead)):
+            several = self.held[key]
             alive = [left for a in several if (left := restrict(a, dead)) is not None]
             self._waiting -= len(several) - len(alive)
             if alive:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import cast
 
-from whence.network.model import Annotation, Control, Host, Premise, Row
+from whence.network.model import Annotation, Control, Host, Key, Premise, Row
 from whence.network.provenance.products import bits
 from whence.network.provenance.variables import Variables
 
@@ -102,12 +102,14 @@ class Relative:
 
     def restrict(self, annotation: Annotation, dead: frozenset[Hashable]) -> Annotation | None:
         """Return what can still be walked of a graph; None when the walk does not come home."""
-        if self._restricting[0] is not dead:
-            mask = 0
-            for number in dead:
-                mask |= self._leaf.get(cast("int", number), 0)
-            self._restricting = (dead, mask)
-        return self._without(cast("Graph", annotation), self._restricting[1])
+        return self._without(cast("Graph", annotation), self._mask(dead))
+
+    def affected(
+        self, annotated: Iterable[tuple[Key, Annotation]], dead: frozenset[Hashable]
+    ) -> list[Key]:
+        """Return the keys of graphs with an edge from one of these variables."""
+        mask = self._mask(dead)
+        return [key for key, one in annotated if one is not None and cast("Graph", one)[1] & mask]
 
     def settle(self) -> None:
         """Let new edges have the bits of those from false variables."""
@@ -161,6 +163,14 @@ class Relative:
         from msgspec import msgpack
 
         return len(msgpack.encode(self.encode(annotation)))
+
+    def _mask(self, dead: frozenset[Hashable]) -> int:
+        if self._restricting[0] is not dead:
+            mask = 0
+            for number in dead:
+                mask |= self._leaf.get(cast("int", number), 0)
+            self._restricting = (dead, mask)
+        return self._restricting[1]
 
     def _put(self, node: Node) -> int:
         place = self._place.get(node)

@@ -18,7 +18,8 @@ class Variables:
         self._rank = rank
         self._owners = owners
         self._made = made
-        self._bit: dict[int, int] = {}
+        self.bits: dict[int, int] = {}
+        """The bits of variables, as masks; there is none for what has long been false."""
         self._number: list[int] = []
         self._free: list[int] = []
         self._dead: list[set[int]] = [set() for _ in range(owners)]
@@ -33,7 +34,7 @@ class Variables:
 
     def bit(self, number: int) -> int:
         """Return the bit of a variable, as a mask."""
-        known = self._bit.get(number)
+        known = self.bits.get(number)
         if known is None:
             if self._free:
                 place = self._free.pop()
@@ -41,7 +42,7 @@ class Variables:
             else:
                 place = len(self._number)
                 self._number.append(number)
-            known = self._bit[number] = 1 << place
+            known = self.bits[number] = 1 << place
         return known
 
     def number(self, place: int) -> int:
@@ -64,14 +65,14 @@ class Variables:
             while self._below[owner] in dead:
                 dead.discard(self._below[owner])
                 self._below[owner] += 1
-            self.false |= self._bit.get(number, 0)
+            self.false |= self.bits.get(number, 0)
         return news
 
     def mask(self, numbers: Iterable[int]) -> int:
         """Return the bits of those variables that were ever met here."""
         out = 0
         for number in numbers:
-            out |= self._bit.get(number, 0)
+            out |= self.bits.get(number, 0)
         return out
 
     def settle(self) -> None:
@@ -79,6 +80,6 @@ class Variables:
         while self.false:
             low = self.false & -self.false
             place = low.bit_length() - 1
-            del self._bit[self._number[place]]
+            del self.bits[self._number[place]]
             self._free.append(place)
             self.false ^= low

@@ -122,13 +122,10 @@ class View(Relation):
     def restrict(self, dead: frozenset[Hashable]) -> None:
         """Do without variables that are false; what nothing derives any more goes."""
         rows, restrict, owner = self.table.rows, self.owner.scheme.restrict, self.owner
-        for row, note in rows.items():
-            if note is not None:
-                left = restrict(note, dead)
-                if left is not note:
-                    rows[row] = left
-                    if left is None:
-                        owner.later(self._gone, row)
+        for row in owner.scheme.affected(rows.items(), dead):
+            rows[row] = left = restrict(rows[row], dead)
+            if left is None:
+                owner.later(self._gone, row)
         for hidden in self._hidden.values():
             for row, note in list(hidden.items()):
                 left = restrict(note, dead)
