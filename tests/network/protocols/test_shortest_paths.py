@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import pytest
 from hypothesis import given, settings
 
 from network.protocols import oracles
 from network.protocols.changes import Changes, bursts, random_bursts
-from network.protocols.running import running
+from network.protocols.running import Running, running
 
 PATHS = [
     ("path_vector", "shortestPath", "plain"),
@@ -117,3 +118,26 @@ def permitted(
         left = {ends: cost for ends, cost in links.items() if not without & set(ends)}
         found |= oracles.shortest_paths(left, sources=[source])
     return found
+
+
+@pytest.mark.parametrize(
+    ("scheme", "ship"),
+    [("dred", "plain"), ("absorption", "eager"), ("absorption", "lazy"), ("relative", "lazy")],
+)
+def test_links_that_support_each_other_in_the_flood_are_forgotten(scheme: str, ship: str) -> None:
+    nodes = [f"n{i}" for i in range(6)]
+    with running("link_state", nodes, scheme=scheme, ship=ship) as network:
+        for burst in random_bursts(nodes, links=9, bursts=4, seed=2):
+            network.change(burst)
+            parts = {node: nx.node_connected_component(whole(network), node) for node in nodes}
+            assert network.rows("knownLink") == {
+                (node, *ends, cost)
+                for node in nodes
+                for ends, cost in network.links.items()
+                if ends[0] in parts[node]
+            }
+            assert network.rows("bestPath") == oracles.shortest_paths(network.links)
+
+
+def whole(network: Running) -> nx.Graph:
+    return network.graph().to_undirected()
