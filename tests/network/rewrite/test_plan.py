@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from network.rewrite.running import asking, hop_count
+from whence.analysis.ndlog.check import check_ndlog
 from whence.diagnostics import UsageError
 from whence.network.protocols.library import protocol
 from whence.network.rewrite.options import Options, parse_options
@@ -84,3 +86,24 @@ def test_other_words_are_mistakes_with_a_hint(word: str) -> None:
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "W1383"
     assert diagnostic.hint
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(later=True),
+        Options(search="from destination", later=True),
+        Options(search="hybrid"),
+        Options(search="zone"),
+        Options(cache=60, later=True),
+    ],
+    ids=str,
+)
+def test_what_is_rewritten_is_a_program_that_passes_all_checks(options: Options) -> None:
+    for program in (protocol("path_vector"), asking(hop_count(), "a", "b"), protocol("chord")):
+        for step in run_passes(program, options):
+            found = check_ndlog(step.program)
+            assert [d for d in found if d.severity == "error"] == []
+            again = parse_ndlog(str(step.program))
+            assert set(again.rules) == set(step.program.rules)
+            assert again.tables == step.program.tables
