@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -155,17 +157,52 @@ def test_no_predicate_takes_longer_than_it_may(where: str) -> None:
     assert time.monotonic() - begun < 30
 
 
+def test_a_question_ends_with_whoever_asked_it() -> None:
+    program = """
+import pyarrow as pa
+from whence.lineage.repository.rows import matching
+print(flush=True)
+matching("t", pa.table({"id": [1]}), "(select count(*) from range(1000000000000)) > 0")
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as asking:
+        assert asking.stdout is not None
+        asking.stdout.readline()
+        children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children")
+        until = time.monotonic() + 20
+        while not children.read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        (child,) = map(int, children.read_text().split())
+        time.sleep(1)
+        asking.kill()
+    while _runs(child) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _runs(child)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"  # nobody may have asked how it ended
+
+
+def test_a_question_that_ends_before_its_rows_are_read_is_told() -> None:
+    many = pa.table({"id": pa.array(range(300_000)), "text": ["x" * 40] * 300_000})
+    with pytest.raises(LimitError, match="W1153"):
+        matching("tweets", many, "id = 1", timeout=0.02)
+
+
 @pytest.mark.parametrize(
     "where",
     [
         "len(range(2000000000)) > id",  # 16 GB that no limit of DuckDB's counts
         "(select len(list(i)) from range(2000000000) t(i)) > 0",
-        "lpad('a', 2000000000, 'b') > author",
     ],
 )
 def test_no_predicate_takes_more_memory_than_it_may(where: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    with pytest.raises(LimitError, match=r"W1203|W1153"):
+    with pytest.raises(LimitError, match="W1203"):
         ask(where)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert most < max(before, 1_500_000)  # kB

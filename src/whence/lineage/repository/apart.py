@@ -6,6 +6,7 @@ took minutes and 15 GB. A process can be killed, and the system refuses it memor
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -45,7 +46,8 @@ def ask_apart(
     """
     if find_spec("duckdb") is None:
         raise faults.missing_extra("duckdb", "this question")
-    asked = {**question, "tables": list(tables), "timeout": timeout, "memory": memory}
+    limits = {"timeout": timeout, "memory": memory, "parent": os.getpid()}
+    asked = {**question, "tables": list(tables), **limits}
     paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with subprocess.Popen(
         [sys.executable, "-m", "whence.lineage.repository.questioned"],
@@ -65,6 +67,9 @@ def ask_apart(
             late = not timer.is_alive()
             timer.cancel()
             process.kill()
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):  # what it did not read goes nowhere
+                process.stdin.close()
     if told["fault"] is None and found is not None:
         return found
     if told["fault"] == "question":
