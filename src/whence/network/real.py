@@ -24,7 +24,9 @@ from whence.network.monitor import Monitor
 from whence.network.node import Node
 from whence.network.program import node_program
 from whence.network.rewrite.passes import Options, prepare
+from whence.network.rewrite.share_messages import shared_columns
 from whence.network.schemes import SCHEMES, shipper_for
+from whence.network.sharing import Delayed, SharedCodec
 from whence.network.simulation import gates_of
 from whence.network.transport.auth import AuthenticatedTransport
 from whence.network.transport.book import Book
@@ -79,12 +81,20 @@ class RealNode:
         self._gates: dict[str, Gate | None] = {}
         made = _scheme(scheme)
         self._riding = RidingTransport(self.transport, WireCodec()) if ride else None
+        self._own_columns: dict[str, int] = {}
+        shared, shipper = self._options.share, shipper_for(fitting_ship(ship, made))()
+        codec = None
+        # Whoever looks into messages, to send programs ahead, wants to find tuples there.
+        if shared is not None and not ride:
+            shipper = shipper or Delayed(shared)
+            codec = SharedCodec(WireCodec(made), self._own_columns)
         self.node = Node(
             name,
             self.clock,
             self._riding or self.transport,
             scheme=made,
-            shipper=shipper_for(fitting_ship(ship, made))(),
+            shipper=shipper,
+            codec=codec,
             gates=self._gates.get,
             peers=[other for other in book.places if other != name],
             seed=seed,
@@ -177,6 +187,7 @@ class RealNode:
         """Return what installs a program, with the links that are up."""
         made = node_program(prepare(program, self._options), name)
         maker = gates_of(made.source)
+        self._own_columns.update(shared_columns(made.source))
 
         def install() -> None:
             for relation in made.relations:

@@ -55,6 +55,7 @@ def node(
     scheme: net.SchemeName = "auto",
     ship: net.Ship = "auto",
     without: net.Without = None,
+    rewrite: net.Rewrite = None,
     seed: net.Seed = 0,
     silence: Annotated[
         float | None,
@@ -101,7 +102,7 @@ def node(
             scheme=scheme,
             ship=ship,
             links=links,
-            options=chosen_passes(without),
+            options=chosen_passes(without, rewrite),
             seed=seed,
             beat=patience / 5,
             silence=patience,

@@ -30,6 +30,12 @@ Without: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="PASS", help="Leave out a rewrite; may be repeated."),
 ]
+Rewrite: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rewrite", metavar="WHAT", help="How it is rewritten, as period=0.5; may be repeated."
+    ),
+]
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", metavar="N", help="Decides everything that chance decides.")
 ]

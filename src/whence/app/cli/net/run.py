@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +67,7 @@ def run(
     scheme: net.SchemeName = "auto",
     ship: net.Ship = "auto",
     without: net.Without = None,
+    rewrite: net.Rewrite = None,
     latency: Annotated[
         float | None,
         typer.Option(
@@ -121,7 +123,7 @@ def run(
             report(asked.warnings)
         made = make(topology, nodes, seed)
         more = {} if facts is None else read_facts(facts)
-        chosen = chosen_passes(without)
+        chosen = chosen_passes(without, rewrite)
         if latency is None:
             latency = 0.001 if processors is not None else Quality().latency
         wanted = Wanted(
@@ -145,7 +147,8 @@ def run(
             if processes:
                 from whence.app.net.spread import run_processes
 
-                passed = [f"--without={name}" for name in sorted(chosen.without)]
+                passed = [f"--without={name}" for name in sorted(without or ())]
+                passed += [f"--rewrite={word}" for word in rewrite or ()]
                 passed += [f"--scheme={scheme}", f"--ship={ship}", f"--links={links}"]
                 outcome = run_processes(asked.path, wanted, show or (), passed, live.on_point)
             else:
@@ -175,16 +178,18 @@ def _check(loss: float, plot: Path | None, *, real: bool, processors: int | None
         raise UsageError(Diagnostic("W1418", message, hint="it ends with .png or .svg"))
 
 
-def chosen_passes(without: list[str] | None) -> Options:
+def chosen_passes(without: list[str] | None, rewrite: list[str] | None = None) -> Options:
     """Return the rewrites that run."""
-    from whence.network.rewrite.passes import PASSES, Options
+    from whence.network.rewrite.options import parse_options
+    from whence.network.rewrite.passes import NAMES
 
-    known = [name for name, _ in PASSES if name != "localize"]
+    known = [name for name in NAMES if name != "localize"]
     for name in without or ():
         if name not in known:
             message = f"there is no rewrite `{name}` that could be left out"
             raise UsageError(Diagnostic("W1420", message, hint="one of " + ", ".join(known)))
-    return Options(without=frozenset(without or ()))
+    chosen = parse_options(rewrite or (), known)
+    return replace(chosen, without=chosen.without | frozenset(without or ()))
 
 
 def _text(outcome: Outcome, limit: int) -> Iterator[str]:
