@@ -7,7 +7,7 @@ PATHWAY ?= .pathway
 FAST := not slow and not cluster and not spark and not network and not kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cluster check lint types fast bench bench-views bench-provenance bench-spark bench-lineage wheel clean
+.PHONY: help run test test-cluster check lint types fast bench bench-views bench-provenance bench-spark bench-lineage bench-network wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,9 @@ bench-spark: $(STAMP) ## measure the engine on Spark beside the embedded one, Gr
 
 bench-lineage: $(STAMP) ## measure capture, log, reduction and questions of lineage
 	$(BIN)/python -m benchmarks lineage
+
+bench-network: $(STAMP) ## measure how fast nodes of networks run their rules
+	$(BIN)/python -m benchmarks network
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build
