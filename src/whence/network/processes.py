@@ -215,7 +215,7 @@ class Processes:
         code = self._running[name].poll()
         what = "does not answer" if code is None else f"has ended with code {code}"
         said = self._logs[name].read_text(encoding="utf-8", errors="replace")
-        notes = tuple(said.strip().splitlines()[:5])
+        notes = tuple(said.strip().splitlines()[-8:])
         return DataError(Diagnostic("W1414", f"the process of node `{name}` {what}", notes=notes))
 
 

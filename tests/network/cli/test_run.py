@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whence.app.cli import app
+from whence.network.protocols.library import protocol_path
 from whence.network.topology.catalogue import make
 
 
@@ -97,6 +98,18 @@ def test_a_file_with_facts_of_its_own_is_run(tmp_path: Path) -> None:
     facts.write_text("word(@X, Y) :- other(@X, Y).\n")
     said = call(str(program), "--nodes", "3", "--facts", str(facts), code=3)
     assert "W1416" in said
+
+
+def test_a_query_that_names_values_shows_the_rows_that_have_them(tmp_path: Path) -> None:
+    path = tmp_path / "routes.ndlog"
+    text = protocol_path("path_vector").read_text(encoding="utf-8")
+    before = "Query shortestPath(@S,D,P,C)."
+    assert before in text
+    path.write_text(text.replace(before, 'Query shortestPath(@"n1",D,P,C).'))
+    found = as_json(str(path), "--topology", "ring", "--nodes", "5")
+    rows = found["relations"]["shortestPath"]
+    assert {source for source, *_ in rows} == {"n1"}
+    assert {target for _, target, *_ in rows} >= {"n0", "n2", "n3", "n4"}
 
 
 def test_programs_with_timers_run_until_a_time() -> None:

@@ -118,6 +118,22 @@ def test_a_file_gives_its_largest_connected_part(tmp_path: Path) -> None:
         read(path)
 
 
+def test_positions_below_headings_are_sensors(tmp_path: Path) -> None:
+    path = tmp_path / "motes.txt"
+    path.write_text("moteid x_location y_location\n1 0 0\n2 15 0\n3 0 90\n")
+    found = make(str(path))
+    assert found.positions == ((0, 0), (15, 0), (0, 90))
+    assert [(link.source, link.target, link.cost) for link in found.links] == [
+        ("1", "2", 15),
+        ("1", "3", 90),  # too far, but the nearest
+    ]
+    for wrong in ("id x y\n", "id x y\n1 2\n", "id x y\n1 a b\n", "id x y\n1 0 0\n1 1 1\n"):
+        path.write_text(wrong)
+        with pytest.raises(DataError) as raised:
+            make(str(path))
+        assert raised.value.diagnostics[0].code == "W1403"
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the data beside the project is missing")
 def test_real_networks_are_read_as_networkx_reads_them() -> None:
     for path in sorted((DATA / "topologyzoo").glob("*.gml")):
@@ -139,6 +155,7 @@ def test_real_edge_lists_have_the_links_that_are_known_of_them() -> None:
     telstra = read(DATA / "rocketfuel" / "rocketfuel-1221.latencies.intra")
     assert (len(telstra.nodes), len(telstra.links)) == (104, 151)
     assert telstra.links[0].latency == pytest.approx(0.007)
+    assert len(read(DATA / "sensor" / "mote_locs.txt").nodes) == 54
     rome = read(DATA / "roads" / "rome99.gr")
     assert rome.directed
     assert len(rome.nodes) == 3353

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.analysis.ndlog.check import check_ndlog
-from whence.diagnostics import DataError, Diagnostic, UsageError, nearest, raise_errors
-from whence.network.model import Row
+from whence.diagnostics import (
+    DataError,
+    Diagnostic,
+    ProgramError,
+    UsageError,
+    nearest,
+    raise_errors,
+)
+from whence.network.model import Row, Value
 from whence.network.program import Kind, NodeProgram, node_program
 from whence.network.protocols.library import PROTOCOLS, protocol_path
 from whence.network.real import fitting_ship
@@ -18,7 +25,7 @@ from whence.network.strands.planner import constant
 from whence.network.topology.edge_list import as_facts
 from whence.network.topology.model import Topology
 from whence.syntax.ndlog import parse_ndlog
-from whence.syntax.nodes import Program
+from whence.syntax.nodes import Program, Term
 
 Facts = dict[str, list[Row]]
 
@@ -88,6 +95,27 @@ def check_facts(facts: Facts, program: NodeProgram, topology: Topology) -> None:
             if len(row) != plan.arity or row[plan.shape.location] not in topology.nodes:
                 message = f"a fact of `{relation}` has other columns, or is at no node: {row}"
                 raise DataError(Diagnostic("W1416", message))
+
+
+def asked_for(program: Program, relation: str, rows: Iterable[Row]) -> set[Row]:
+    """Return the rows that the queries of a program are about: those with the values they name."""
+    wanted = [
+        {at: value for at, arg in enumerate(query.atom.args) if (value := _known(arg)) is not None}
+        for query in program.queries
+        if query.atom.relation == relation
+    ]
+    if not wanted or {} in wanted:
+        return set(rows)
+    return {
+        row for row in rows if any(all(row[at] == v for at, v in one.items()) for one in wanted)
+    }
+
+
+def _known(term: Term) -> Value | None:
+    try:
+        return constant(term)
+    except ProgramError:  # a variable
+        return None
 
 
 def shown_relations(program: NodeProgram, wanted: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from whence.app.net.asked import Facts, topology_facts
+from whence.app.net.asked import Facts, asked_for, topology_facts
 from whence.app.net.outcome import Outcome, Point, in_order
 from whence.network.clock import RealClock, SimulatedClock
 from whence.network.model import Clock, Row, Transport
@@ -211,7 +211,10 @@ def _outcome(
         wall=time.perf_counter() - begun,
         messages=messages,
         bytes=traffic.total(),
-        rows={relation: in_order(network.rows(relation)) for relation in relations},
+        rows={
+            relation: in_order(asked_for(wanted.program, relation, network.rows(relation)))
+            for relation in relations
+        },
         firings=dict(sorted(network.firings().items())),
         traffic=traffic.rate(len(network.nodes)),
         points=meter.points,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from whence.app.net.asked import check_facts, shown_relations
+from whence.app.net.asked import asked_for, check_facts, shown_relations
 from whence.app.net.outcome import Outcome, Point, in_order
 from whence.app.net.run import Observe, Wanted
 from whence.network.processes import Processes
@@ -49,7 +49,10 @@ def run_processes(
 
         nodes.wait(look=look, until=wanted.until)
         look()
-        rows = {relation: in_order(nodes.rows(relation)) for relation in relations}
+        rows = {
+            relation: in_order(asked_for(wanted.program, relation, nodes.rows(relation)))
+            for relation in relations
+        }
         firings: dict[str, int] = {}
         for one in nodes.stats().values():
             for rule, count in one["firings"].items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -13,13 +14,15 @@ from whence.network.topology.gml import read_gml
 from whence.network.topology.model import Topology, largest_component
 from whence.network.topology.overlay import overlay
 from whence.network.topology.random_graphs import barabasi, gnm
-from whence.network.topology.sensors import sensor_grid
+from whence.network.topology.sensors import read_positions, sensor_grid
 from whence.network.topology.shapes import complete, grid, line, ring, star, tree
 from whence.network.topology.transit_stub import DENSE, transit_stub
 
 Maker = Callable[..., Topology]
 
 MOST_NODES: Final = 10_000
+_POSITIONS: Final = re.compile(r"\s*[^\W\d]\w*\s+x\w*\s+y\w*\s*\n", re.IGNORECASE)
+"""The headings of a file of positions."""
 _FRACTIONS: Final = frozenset(("degree", "side", "radius"))
 
 
@@ -104,6 +107,8 @@ def read(path: Path) -> Topology:
         raise DataError(Diagnostic("W1403", f"`{path}` is not text in UTF-8")) from None
     if path.suffix.lower() == ".gml":
         return largest_component(read_gml(text, str(path)))
+    if _POSITIONS.match(text):
+        return read_positions(text, str(path))
     directed = path.suffix.lower() == ".gr"
     return largest_component(read_edge_list(text, str(path), directed=directed))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
+from whence.diagnostics import DataError, Diagnostic, Source, Span
 from whence.network.topology.model import DEFAULT_LATENCY, Link, Topology, components, names
 
 
@@ -18,6 +20,32 @@ def sensor_grid(nodes: int = 100, side: float = 100.0, radius: float = 20.0) -> 
     step = side / wide
     places = [((i % wide + 0.5) * step, (i // wide + 0.5) * step) for i in range(nodes)]
     return within("sensors", names(nodes), places, radius)
+
+
+def read_positions(text: str, name: str = "sensors", radius: float = 20.0) -> Topology:
+    """Read sensors from lines `name x y` below a line of headings; the radius says who is near.
+
+    >>> read_positions("mote x y\\n1 0 0\\n2 3 4").links[0].cost
+    5
+    """
+    places: dict[str, tuple[float, float]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if number == 1 or not words:
+            continue
+        try:
+            node, x, y = words[0], float(words[1]), float(words[2])
+        except (IndexError, ValueError):
+            node, x, y = "", math.nan, math.nan
+        if not (node and math.isfinite(x) and math.isfinite(y)) or node in places:
+            source = Source(name, text)
+            span = Span(number, 1, number, len(line) + 1, source)
+            why = "a line has a name of its own and two numbers"
+            raise DataError(Diagnostic("W1403", f"`{name}` has no positions", span, why))
+        places[node] = (x, y)
+    if not places:
+        raise DataError(Diagnostic("W1403", f"`{name}` holds no sensor"))
+    return within(Path(name).stem, list(places), list(places.values()), radius)
 
 
 def within(
