@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from network.protocols import oracles
 from network.protocols.changes import Changes, bursts, random_bursts
 from network.protocols.running import Running, running
+from whence.network.topology.catalogue import make
 
 PATHS = [
     ("path_vector", "shortestPath", "plain"),
@@ -141,3 +142,17 @@ def test_links_that_support_each_other_in_the_flood_are_forgotten(scheme: str, s
 
 def whole(network: Running) -> nx.Graph:
     return network.graph().to_undirected()
+
+
+@pytest.mark.slow
+def test_paths_in_a_network_of_domains_follow_failures_of_its_links() -> None:
+    topology = make("transit-stub", 60, seed=3)
+    links = enumerate(topology.links)
+    costs = {(link.source, link.target): 1 + number * 7 % 11 for number, link in links}
+    with running("path_vector", topology.nodes) as network:
+        network.change(costs)
+        assert network.rows("shortestPath") == oracles.shortest_paths(network.links)
+        network.change(dict.fromkeys(list(costs)[::20]))
+        assert network.rows("shortestPath") == oracles.shortest_paths(network.links)
+        network.change({ends: cost + 1 for ends, cost in list(costs.items())[::20]})
+        assert network.rows("shortestPath") == oracles.shortest_paths(network.links)
