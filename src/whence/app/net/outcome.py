@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from whence.diagnostics import Diagnostic, UsageError
 from whence.network.model import Row
+
+_BINS: Final = 40
+"""Stretches of time in a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,31 @@ def draw(outcome: Outcome, path: Path) -> None:
         {"tuples of the result": [100 * point.tuples / last for point in outcome.points]},
         beside="% of the result",
     )
+    width = max(outcome.points[-1].time, 1e-9) / _BINS
+    sent = _spread(outcome.points, width)
+    share = 1000 * width * max(outcome.processors, 1)
     traffic = Panel(
         "traffic",
         "seconds",
-        [float(second) for second in range(len(outcome.traffic))],
-        {"KB/s per node": outcome.traffic},
+        [(i + 0.5) * width for i in range(_BINS)],
+        {"KB/s per node": [count / share for count in sent]},
         beside="KB/s per node",
     )
     save(Picture("", (tuples, traffic), shared=False), path)
+
+
+def _spread(points: list[Point], width: float) -> list[float]:
+    """Return the bytes of each stretch of time, as if sent evenly between two points.
+
+    >>> _spread([Point(0, 0, 0, 0), Point(2, 0, 0, 80), Point(40, 0, 0, 80)], 1.0)[:3]
+    [40.0, 40.0, 0.0]
+    """
+    sent = [0.0] * _BINS
+    for before, after in pairwise(points):
+        first = min(int(before.time / width), _BINS - 1)
+        last = min(int(after.time / width), _BINS - 1)
+        for i in range(first, last + 1):
+            start, end = max(before.time, i * width), min(after.time, (i + 1) * width)
+            part = (end - start) / (after.time - before.time) if after.time > before.time else 1.0
+            sent[i] += max(part, 0.0) * (after.bytes - before.bytes)
+    return sent

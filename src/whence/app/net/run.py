@@ -28,7 +28,8 @@ DEFAULT_UNTIL: Final = 60.0
 """Seconds for programs with timers, which are never quiet."""
 QUIET: Final = 0.5
 """Seconds without a tuple after which nodes on a real clock are taken to be done."""
-_STEPS: Final = 2000
+_STEPS: Final = 50
+"""Things that happen between two looks at a simulated network."""
 _POINTS: Final = 400
 
 Observe = Callable[[Point], None]
