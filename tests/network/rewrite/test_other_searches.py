@@ -28,6 +28,7 @@ from whence.network.rewrite.neighbourhood import (
     estimates,
     neighbourhood,
     neighbourhood_program,
+    search_options,
 )
 from whence.network.rewrite.passes import Options, run_passes
 from whence.syntax.ndlog import parse_ndlog
@@ -204,3 +205,34 @@ def test_a_search_begins_where_fewer_nodes_are() -> None:
     assert cheapest_search(counts, "a", "b", 4) == "from source"
     assert cheapest_search(counts, "b", "a", 4) == "from destination"
     assert cheapest_search(counts, "b", "c", 4) == "hybrid"
+
+
+def test_the_search_that_is_chosen_follows_fewest_walks() -> None:
+    # a dense core around n0, and a long tail with n39 at its end
+    core = network(20, 60, seed=8)
+    tail = {(f"n{a}", f"n{b}", 1) for i in range(20, 40) for a, b in ((i - 1, i), (i, i - 1))}
+    links = core | tail
+    pairs = [(one, other) for one, other, _ in links]
+    for source, target, likes in (("n39", "n21", 0), ("n0", "n33", 1), ("n0", "n14", None)):
+        chosen = search_options(Options(), pairs, source, target)
+        far = distances(links, hops=True)[source, target]
+        assert sum(chosen.radius) == far
+        assert likes is None or chosen.radius[likes] > far // 2
+        followed = []
+        for radius in (chosen.radius, (far, 0), (0, far)):
+            options = Options(search="hybrid", radius=radius)
+            made = settled(asking(hop_count(), source, target), links, options)
+            assert costs(made)[source, target] == far
+            followed.append(
+                sum(
+                    len(made.rows(name))
+                    for name in ("pathDst", "pathSrc")
+                    if name in made.program.relations
+                )
+            )
+        assert followed[0] == min(followed)
+
+
+def test_without_a_way_nothing_is_chosen() -> None:
+    assert search_options(Options(), [("a", "b")], "b", "a") == Options()
+    assert search_options(Options(), [("a", "b")], "a", "b", copies=8).search == "hybrid"

@@ -8,10 +8,12 @@ exchange: r messages of a few words for each link (Palmer, Gibbons and Faloutsos
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 import numpy as np
 
+from whence.network.rewrite.options import Direction, Options
 from whence.syntax.ndlog import parse_ndlog
 from whence.syntax.nodes import Program
 
@@ -50,16 +52,8 @@ def neighbourhood(links: Iterable[tuple[NodeT, NodeT]], node: NodeT, radius: int
     >>> neighbourhood([("a", "b"), ("b", "c"), ("b", "d")], "a", 2)
     [1, 2, 4]
     """
-    following = _following(links)
-    reached, frontier = {node}, [node]
-    counts = [1]
-    for _ in range(radius):
-        frontier = list(
-            dict.fromkeys(y for x in frontier for y in following.get(x, ()) if y not in reached)
-        )
-        reached.update(frontier)
-        counts.append(len(reached))
-    return counts
+    hops = list(neighbourhood_of(links, node).values())
+    return [sum(far <= r for far in hops) for r in range(radius + 1)]
 
 
 def _following(links: Iterable[tuple[NodeT, NodeT]]) -> dict[NodeT, list[NodeT]]:
@@ -123,7 +117,7 @@ def _at(counts: Sequence[float], radius: int) -> float:
 
 def cheapest_search(
     counts: Mapping[NodeT, Sequence[float]], source: NodeT, destination: NodeT, distance: int
-) -> str:
+) -> Direction:
     """Return which search sends least: from source, from destination, or hybrid.
 
     >>> cheapest_search({"a": [1, 5, 25], "b": [1, 2, 3]}, "a", "b", 2)
@@ -133,3 +127,44 @@ def cheapest_search(
     if not behind:
         return "from source"
     return "hybrid" if ahead else "from destination"
+
+
+def search_options(
+    options: Options,
+    links: Sequence[tuple[NodeT, NodeT]],
+    source: NodeT,
+    destination: NodeT,
+    *,
+    copies: int | None = None,
+) -> Options:
+    """Return options for the search between two nodes that reaches fewest others.
+
+    It is a hybrid one even if one radius is 0, as other searches do not stop at a distance. For
+    walks measured in hops: others may be best though they are longer. N is counted, or estimated
+    from so many `copies` of sketches. Where there is no way nothing is changed.
+    """
+    reached = neighbourhood_of(links, source)
+    distance = reached.get(destination)
+    if not distance:
+        return options
+    if copies is None:
+        counts: Mapping[NodeT, Sequence[float]] = {
+            source: neighbourhood(links, source, distance),
+            destination: neighbourhood([(b, a) for a, b in links], destination, distance),
+        }
+    else:
+        counts = estimates(links, distance, copies=copies)
+    radius = best_radii(counts[source], counts[destination], distance)
+    return replace(options, search="hybrid", radius=radius)
+
+
+def neighbourhood_of(links: Iterable[tuple[NodeT, NodeT]], node: NodeT) -> dict[NodeT, int]:
+    """Return the nodes that can be reached, each with the hops to it."""
+    following = _following(links)
+    found, frontier = {node: 0}, [node]
+    while frontier:
+        further = dict.fromkeys(y for x in frontier for y in following.get(x, ()) if y not in found)
+        hops = found[frontier[0]] + 1
+        found.update((y, hops) for y in further)
+        frontier = list(further)
+    return found
