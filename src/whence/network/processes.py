@@ -123,6 +123,10 @@ class Processes:
         process.kill()
         _end(process)
 
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to the process of a node."""
+        self._running[name].send_signal(number)
+
     def ask(self, command: Mapping[str, object], *names: str) -> dict[str, dict[str, Any]]:
         """Give a command to some nodes, or all; return their answers."""
         asked = names or tuple(self._running)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import signal
 import socket
 import threading
 import time
@@ -149,3 +150,20 @@ def test_a_process_that_ends_is_told_with_what_it_said() -> None:
         told = raised.value.diagnostics[0]
         assert told.code == "W1414"
         assert "nowhere.ndlog" in " ".join(told.notes)
+
+
+@pytest.mark.slow
+def test_a_node_that_was_stopped_for_a_while_catches_up() -> None:
+    """Its neighbours took it to be dead; it took them to be dead when it woke up."""
+    topology = make("gnm:links=7,costs=9", 5, 4)
+    with started(topology) as nodes:
+        nodes.wait(quiet=0.5)
+        nodes.signal("n1", signal.SIGSTOP)
+        end = time.monotonic() + 60
+        others = [name for name in topology.nodes if name != "n1"]
+        while any("n1" in one["alive"] for one in nodes.ask({"do": "stats"}, *others).values()):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        nodes.signal("n1", signal.SIGCONT)
+        nodes.wait(quiet=1.0)
+        assert found(nodes) == right(topology)
