@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterable, Iterator, Mapping
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 Changes = Mapping[tuple[str, str], int | None]
 """New costs of links between two nodes, both ways; None for a link that goes."""
+
+few = settings(max_examples=max(1, int(os.environ.get("WHENCE_EXAMPLES", "500")) // 60))
 
 
 def bursts(

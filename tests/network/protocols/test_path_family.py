@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from network.protocols import oracles
-from network.protocols.changes import Changes, bursts
+from network.protocols.changes import Changes, bursts, few
 from network.protocols.running import running
 
 
-@settings(max_examples=8)
+@few
 @given(changes=bursts("abcd"))
 def test_all_paths_are_the_simple_ones(changes: list[Changes]) -> None:
     with running("all_paths", "abcd") as network:
@@ -21,7 +21,7 @@ def test_all_paths_are_the_simple_ones(changes: list[Changes]) -> None:
             assert paths == oracles.simple_paths(network.links)
 
 
-@settings(max_examples=8)
+@few
 @given(changes=bursts("abcd"))
 def test_one_path_is_had_by_those_who_are_connected(changes: list[Changes]) -> None:
     with running("any_path", "abcd") as network:
@@ -33,7 +33,7 @@ def test_one_path_is_had_by_those_who_are_connected(changes: list[Changes]) -> N
             assert sorted((s, d) for s, d, _, _ in had) == sorted({row[:2] for row in simple})
 
 
-@settings(max_examples=8)
+@few
 @given(changes=bursts("abcd"))
 def test_the_three_best_paths_are_ranked(changes: list[Changes]) -> None:
     with running("best_k_paths", "abcd") as network:
@@ -47,7 +47,7 @@ def test_the_three_best_paths_are_ranked(changes: list[Changes]) -> None:
             assert network.rows("bestPaths") == expected
 
 
-@settings(max_examples=8)
+@few
 @given(changes=bursts("abcd"))
 def test_the_number_of_paths_is_counted(changes: list[Changes]) -> None:
     with running("resilience", "abcd") as network:
@@ -57,7 +57,7 @@ def test_the_number_of_paths_is_counted(changes: list[Changes]) -> None:
             assert network.rows("resilience") == {(*p, pairs.count(p)) for p in pairs}
 
 
-@settings(max_examples=8)
+@few
 @given(changes=bursts("abcd"))
 def test_the_widest_paths_have_the_widest_narrowest_link(changes: list[Changes]) -> None:
     with running("widest_path", "abcd") as network:

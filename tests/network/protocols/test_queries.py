@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import networkx as nx
-from hypothesis import given, settings
+from hypothesis import given
 
 from network.protocols import oracles
-from network.protocols.changes import Changes, bursts
+from network.protocols.changes import Changes, bursts, few
 from network.protocols.running import running
 
 DIRECTED = bursts("abcde", directed=True)
 
 
-@settings(max_examples=10)
+@few
 @given(changes=DIRECTED)
 def test_reachable_is_what_links_lead_to(changes: list[Changes]) -> None:
     with running("reachable", "abcde", directed=True) as network:
@@ -21,7 +21,7 @@ def test_reachable_is_what_links_lead_to(changes: list[Changes]) -> None:
             assert network.rows("reachable") == set(oracles.distances(network.links))
 
 
-@settings(max_examples=10)
+@few
 @given(changes=DIRECTED)
 def test_the_radius_holds_what_costs_at_most_ten(changes: list[Changes]) -> None:
     with running("within_radius", "abcde", directed=True) as network:
@@ -32,7 +32,7 @@ def test_the_radius_holds_what_costs_at_most_ten(changes: list[Changes]) -> None
             assert network.rows("withinRadius") == within
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcdefg"))
 def test_the_horizon_is_a_ball_of_three_hops(changes: list[Changes]) -> None:
     readings = {name: i * i % 11 for i, name in enumerate("abcdefg")}
@@ -54,7 +54,7 @@ def test_the_horizon_is_a_ball_of_three_hops(changes: list[Changes]) -> None:
             }
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcd", directed=True))
 def test_cycles_are_found_at_each_of_their_nodes(changes: list[Changes]) -> None:
     with running("cycles", "abcd", directed=True) as network:
@@ -65,7 +65,7 @@ def test_cycles_are_found_at_each_of_their_nodes(changes: list[Changes]) -> None
             assert network.rows("onCycle") == {(x,) for x, _ in cycles}
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcd", directed=True))
 def test_cheapest_paths_and_those_of_fewest_hops_are_paired(changes: list[Changes]) -> None:
     with running("shortest_cheapest_path", "abcd", directed=True) as network:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from network.protocols import oracles
-from network.protocols.changes import Changes, bursts, random_bursts
+from network.protocols.changes import Changes, bursts, few, random_bursts
 from network.protocols.running import Running, running
 from whence.network.topology.catalogue import make
 
@@ -19,7 +19,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("name", "relation", "ship"), PATHS)
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_shortest_paths_are_those_of_networkx_after_every_burst(
     name: str, relation: str, ship: str, changes: list[Changes]
@@ -41,7 +41,7 @@ def test_shortest_paths_of_many_nodes_follow_their_links(
             assert network.rows(relation) == oracles.shortest_paths(network.links)
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_next_hops_begin_shortest_paths(changes: list[Changes]) -> None:
     with running("shortest_path_hop", "abcde") as network:
@@ -50,7 +50,7 @@ def test_next_hops_begin_shortest_paths(changes: list[Changes]) -> None:
             assert network.rows("shortestPathHop") == oracles.next_hops(network.links)
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_no_path_reaches_the_bound(changes: list[Changes]) -> None:
     with running("qos_path", "abcde") as network:
@@ -60,7 +60,7 @@ def test_no_path_reaches_the_bound(changes: list[Changes]) -> None:
             assert network.rows("bestPath") == expected
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_link_state_and_path_vector_agree(changes: list[Changes]) -> None:
     with (
@@ -73,7 +73,7 @@ def test_link_state_and_path_vector_agree(changes: list[Changes]) -> None:
             assert one.rows("bestPath") == other.rows("shortestPath")
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_paths_are_found_for_those_who_ask(changes: list[Changes]) -> None:
     with running("dynamic_source_routing", "abcde") as network:
@@ -93,7 +93,7 @@ def test_nobody_asks_and_nothing_is_sent() -> None:
         assert network.messages() == 0
 
 
-@settings(max_examples=10)
+@few
 @given(changes=bursts("abcde"))
 def test_no_path_of_a_node_leads_over_those_it_excludes(changes: list[Changes]) -> None:
     excluded: set[tuple[str, str]] = set()
