@@ -19,7 +19,7 @@ from whence.network.dissemination import (
     Disseminator,
     RidingTransport,
 )
-from whence.network.model import Control, Gate, Row, Scheme
+from whence.network.model import Control, Gate, Row, Scheme, Value
 from whence.network.monitor import Monitor
 from whence.network.node import Node
 from whence.network.program import node_program
@@ -150,9 +150,9 @@ class RealNode:
             case "stats":
                 return self.stats()
             case "insert":
-                self.node.insert(command["relation"], _row(command["row"]))
+                self.node.insert(command["relation"], self._checked(command))
             case "delete":
-                self.node.delete(command["relation"], _row(command["row"]))
+                self.node.delete(command["relation"], self._checked(command))
             case "announce":
                 self.programs.announce(command["name"], command["text"])
             case "withdraw":
@@ -162,6 +162,13 @@ class RealNode:
             case other:
                 raise ValueError(other)
         return {}
+
+    def _checked(self, command: Mapping[str, Any]) -> Row:
+        """Return the row of a command, which must have room in its relation."""
+        row, known = _row(command["row"]), self.node.relations.get(command["relation"])
+        if known is None or len(row) != known.arity:
+            raise ValueError(f"no relation {command['relation']} of {len(row)} columns")
+        return row
 
     def stats(self) -> dict[str, object]:
         """Return what there is to count."""
@@ -264,4 +271,12 @@ def _scheme(name: str) -> Scheme:
 def _row(values: object) -> Row:
     if not isinstance(values, list):
         raise ValueError("a row is a list")
-    return tuple(_row(value) if isinstance(value, list) else value for value in values)
+    return tuple(_value(value) for value in values)
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, list):
+        return _row(value)
+    if isinstance(value, int | float | str):
+        return value
+    raise ValueError(f"{value!r} is no value of programs")

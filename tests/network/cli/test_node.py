@@ -173,6 +173,10 @@ def test_a_node_does_what_lines_of_json_say(tmp_path: Path) -> None:
         {"do": "delete", "relation": "e", "row": ["a", [1, "x"]]},
         {"do": "rows", "relation": "p"},
         {"do": "insert", "relation": "nothing", "row": ["a"]},
+        {"do": "insert", "relation": "e", "row": ["a"]},
+        {"do": "delete", "relation": "e", "row": "a"},
+        {"do": "insert", "relation": "e", "row": ["a", {"x": None}]},
+        {"do": ["insert"]},
         {"do": "announce", "name": "q", "text": "wrong("},
         {"do": "announce", "name": "q", "text": "r(@X, Y) :- e(@X, Y)."},
         {"do": "announce", "name": "q", "text": table + "r(@X, Y) :- e(@X, Y)."},
@@ -193,8 +197,8 @@ def test_a_node_does_what_lines_of_json_say(tmp_path: Path) -> None:
     answers = [json.loads(line) for line in said.stdout.splitlines()]
     assert answers[1] == {"rows": [["a", [1, "x"]]]}
     assert answers[3] == {"rows": []}
-    assert all("error" in answers[i] for i in (4, 5, 6, 8, 9))
-    assert answers[10]["programs"] == ["p", "q"]
+    assert all("error" in answers[i] for i in (4, 5, 6, 7, 8, 9, 10, 12, 13))
+    assert answers[14]["programs"] == ["p", "q"]
     assert "Traceback" not in said.stderr
 
 
