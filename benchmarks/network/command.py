@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks import sections
-from benchmarks.network import firings
+from benchmarks.network import absorption, firings
 from benchmarks.report import PACKAGES
 from benchmarks.sections import Section
 
 SECTIONS: Final = {
     "firings": Section("benchmarks.network.firings", firings.tell),
+    "absorption": Section("benchmarks.network.absorption", absorption.tell),
 }
 
 

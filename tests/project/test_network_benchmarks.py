@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.network import command, firings
+from benchmarks.network import absorption, command, firings
 
 
 def test_sections_name_modules_that_are_there() -> None:
@@ -34,3 +34,12 @@ def test_wrong_paths_are_a_failure() -> None:
     found = _found()
     found["best paths"]["exact"] = False
     assert firings.tell(found).failures
+
+
+def test_reachability_with_provenance_is_right_and_judged_by_wall_time() -> None:
+    found = absorption.measure(quick=True)
+    assert all(row["exact"] for row in found.values())
+    name, row = next(iter(found.items()))
+    slow = {name: {**row, "wall": 21.0, "spent": 1.0}}
+    assert [bar.met for bar in absorption.tell(slow).bars] == [False]
+    assert absorption.tell({name: {**row, "exact": False}}).failures
