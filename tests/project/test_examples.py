@@ -10,7 +10,8 @@ import pytest
 
 from app.commands import whence
 
-EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").iterdir() if p.is_dir())
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(p for p in FOLDER.iterdir() if (p / f"{p.name}.dl").exists())
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)

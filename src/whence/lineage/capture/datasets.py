@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from whence.lineage.capture import faults
@@ -61,10 +62,10 @@ def read_mark(spark: SparkSession, path: str) -> Mark | None:
     """Return the mark beside the rows at a path, if a traced job wrote them."""
     if any(sign in path for sign in "*?[{"):
         return None
-    text = _read(spark, f"{path.rstrip('/')}/{MARK}")
-    if text is None:
-        return None
     try:
+        text = _read(spark, f"{path.rstrip('/')}/{MARK}")
+        if text is None:
+            return None
         found = json.loads(text)
         return Mark(found["dataset"], found["workflow"], found["job"], found["column"])
     except (ValueError, KeyError, TypeError) as error:
@@ -72,6 +73,9 @@ def read_mark(spark: SparkSession, path: str) -> Mark | None:
 
 
 def _read(spark: SparkSession, path: str) -> str | None:
+    here = _here(spark, path)
+    if here is not None:
+        return here.read_text("utf-8") if here.exists() else None
     place, system = _hadoop(spark, path)
     if not system.exists(place):
         return None
@@ -84,18 +88,43 @@ def _read(spark: SparkSession, path: str) -> str | None:
 
 def write_mark(spark: SparkSession, path: str, mark: Mark) -> None:
     """Leave the mark beside the rows at a path."""
-    place, system = _hadoop(spark, f"{path.rstrip('/')}/{MARK}")
+    file, text = f"{path.rstrip('/')}/{MARK}", json.dumps(asdict(mark)).encode()
+    here = _here(spark, file)
+    if here is not None:
+        here.write_bytes(text)
+        return
+    place, system = _hadoop(spark, file)
     stream = system.create(place, True)
     try:
-        stream.write(bytearray(json.dumps(asdict(mark)).encode()))
+        stream.write(bytearray(text))
     finally:
         stream.close()
 
 
 def remove_mark(spark: SparkSession, path: str) -> None:
     """Take the mark away before rows are written anew."""
-    place, system = _hadoop(spark, f"{path.rstrip('/')}/{MARK}")
+    file = f"{path.rstrip('/')}/{MARK}"
+    here = _here(spark, file)
+    if here is not None:
+        here.unlink(missing_ok=True)
+        return
+    place, system = _hadoop(spark, file)
     system.delete(place, False)
+
+
+def _here(spark: SparkSession, path: str) -> Path | None:
+    """Return the path of a file on this machine, where no file system of Hadoop's is needed.
+
+    That one starts a process for each file it makes, to say who may read it.
+    """
+    scheme, colon, rest = path.partition(":")
+    if colon and scheme == "file":
+        return Path("/" + rest.lstrip("/"))
+    if colon or not path.startswith("/"):
+        return None
+    context: Any = spark.sparkContext
+    ours = context._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")
+    return Path(path) if ours.startswith("file:") else None
 
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:

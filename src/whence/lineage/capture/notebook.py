@@ -94,7 +94,8 @@ class Notebook:
                 notes = _news(page.told, self._taps.take(page.taps))
                 if not len(notes):
                     continue
-                page.told.append(notes)
+                if page.of_groups:  # rows are numbered anew by each action
+                    page.told.append(notes)
                 into = np.full(len(notes), page.operator.part) if horizontal else notes.worker
                 into = into % partitions
                 for partition in np.unique(into).tolist():
