@@ -6,38 +6,39 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable
+from typing import Any
 
 
-class Timer:
-    """Something that was asked of a clock; a cancelled one stays in the heap until its time."""
+class Timer(list[Any]):
+    """Something that was asked of a clock: its time, its number, and what is called.
 
-    __slots__ = ("callback",)
+    It is what the heap holds, a list of three; a cancelled one stays there until its time.
+    """
 
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
+    __slots__ = ()
 
     def cancel(self) -> None:
         """Let it not happen."""
-        self.callback = None
+        self[2] = None
 
 
 class _Heap:
     """Timers by time, those of one time in the order in which they were asked for."""
 
     def __init__(self) -> None:
-        self.timers: list[tuple[float, int, Timer]] = []
-        self._order = itertools.count()
+        self.timers: list[Timer] = []
+        self.order = itertools.count()
 
     def push(self, at: float, callback: Callable[[], None]) -> Timer:
-        timer = Timer(callback)
-        heapq.heappush(self.timers, (at, next(self._order), timer))
+        timer = Timer((at, next(self.order), callback))
+        heapq.heappush(self.timers, timer)
         return timer
 
     def next_time(self) -> float | None:
         """Return when the next timer is due that was not cancelled."""
-        while self.timers and self.timers[0][2].callback is None:
+        while self.timers and self.timers[0][2] is None:
             heapq.heappop(self.timers)
-        return self.timers[0][0] if self.timers else None
+        return float(self.timers[0][0]) if self.timers else None
 
 
 class SimulatedClock:
@@ -46,6 +47,7 @@ class SimulatedClock:
     def __init__(self, start: float = 0.0) -> None:
         self.time = start
         self._heap = _Heap()
+        self._timers, self._order = self._heap.timers, self._heap.order
 
     def now(self) -> float:
         """Return the simulated time."""
@@ -53,7 +55,9 @@ class SimulatedClock:
 
     def call_at(self, time: float, callback: Callable[[], None]) -> Timer:
         """Call back at a time, or now where that is past."""
-        return self._heap.push(max(time, self.time), callback)
+        timer = Timer((time if time > self.time else self.time, next(self._order), callback))
+        heapq.heappush(self._timers, timer)
+        return timer
 
     def next_time(self) -> float | None:
         """Return when something happens next, if anything does."""
@@ -63,8 +67,7 @@ class SimulatedClock:
         """Let the next thing happen; return whether there was one."""
         timers = self._heap.timers
         while timers:
-            at, _, timer = heapq.heappop(timers)
-            callback = timer.callback
+            at, _, callback = heapq.heappop(timers)
             if callback is not None:
                 self.time = at
                 callback()
@@ -76,8 +79,7 @@ class SimulatedClock:
         timers = self._heap.timers
         pop = heapq.heappop
         while timers and timers[0][0] <= end:
-            at, _, timer = pop(timers)
-            callback = timer.callback
+            at, _, callback = pop(timers)
             if callback is not None:
                 self.time = at
                 callback()
@@ -111,7 +113,7 @@ class RealClock:
         """Let happen what is due; return how much that was."""
         happened, now, timers = 0, self.now(), self._heap.timers
         while timers and timers[0][0] <= now:
-            callback = heapq.heappop(timers)[2].callback
+            callback = heapq.heappop(timers)[2]
             if callback is not None:
                 happened += 1
                 callback()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, Protocol
 
 from whence.network.model import Annotation, Row, Scheme
@@ -29,7 +30,7 @@ from whence.network.strands.endings import (
     telling,
 )
 from whence.network.strands.expressions import Slots
-from whence.network.strands.plan import COUNT, FAULT, SIGN, Mode, StrandPlan
+from whence.network.strands.plan import COUNT, DELTA, FAULT, FIRST, SIGN, Mode, StrandPlan
 from whence.network.table import Shape
 
 
@@ -120,7 +121,9 @@ def _kept(plan: StrandPlan, needs: Needs, *, issue: bool) -> Code:
 
 
 def _plain(plan: StrandPlan, emit: int) -> Run:
-    row = row_of(plan.head)
+    whole = tuple(range(FIRST, FIRST + plan.width))
+    # A head that is the tuple itself under another name needs no new row.
+    row = itemgetter(DELTA) if plan.head.slots == whole else row_of(plan.head)
     if plan.mode is Mode.VIEW:
         return lambda env: env[emit](env[SIGN], row(env), None)
     sign = -1 if plan.head.delete else 1
