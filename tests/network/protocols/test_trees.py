@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import pytest
+
 from network.protocols import oracles
 from network.protocols.running import Running, running
 
@@ -66,3 +68,12 @@ def test_nodes_of_a_generation_are_equally_far_from_their_root() -> None:
                 if depth[x] == depth[y] and root[x] == root[y]
             }
             assert network.rows("level") == {(root[x], x, depth[x]) for x in parents}
+
+
+@pytest.mark.parametrize("name", ["tree_height", "tree_imbalance", "same_generation"])
+def test_parents_in_a_circle_come_to_rest(name: str) -> None:
+    with running(name, NODES[:4]) as network:
+        network.insert("parent", ("t0", "t1"), ("t1", "t2"), ("t2", "t0"), ("t3", "t0"))
+        network.delete("parent", ("t2", "t0"))
+        if name == "tree_height":
+            assert network.rows("height") == {("t3", 0), ("t0", 1), ("t1", 2), ("t2", 3)}
