@@ -288,13 +288,13 @@ class Node(Wiring):
             return
         else:
             self.updates_received += len(message)
-            for update in message:
-                self._arrived(source, update)
-                self._running = True
-                try:
+            self._running = True
+            try:
+                for update in message:
+                    self._arrived(source, update)
                     self._drain()
-                finally:
-                    self._running = False
+            finally:
+                self._running = False
         self.run()
 
     def _unheld(self) -> None:
@@ -314,14 +314,14 @@ class Node(Wiring):
         if len(row) != relation.arity:
             self.log.note("malformed", source, f"{name} with {len(row)} columns")
             return
-        if not self.scheme.retracting and isinstance(relation, View):
+        if not (relation.stream or self.scheme.retracting) and isinstance(relation, View):
             if sign < 0 or note is None:
                 self.log.note("malformed", source, f"{name} without a derivation")
                 return
             note = self.scheme.arrive(note)
             if note is None:
                 return
-        queue = self._events if isinstance(relation, EventStream) else self._changes
+        queue = self._events if relation.stream else self._changes
         queue.append((relation.entry, sign, row, note))
 
     def _park(self, update: Update) -> None:

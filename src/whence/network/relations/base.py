@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from whence.network.model import Annotation, Clock, Gate, Row, Scheme, Update
 from whence.network.strands.bind import Fire
@@ -50,6 +50,8 @@ class Relation:
         "vanishes",
         "watchers",
     )
+
+    stream: ClassVar[bool] = False  # whether its tuples happen instead of staying
 
     def __init__(self, owner: Owner, shape: Shape, arity: int, gate: Gate | None = None) -> None:
         self.owner = owner
@@ -116,6 +118,7 @@ class EventStream(Relation):
     """Tuples that happen: they start strands and are gone."""
 
     __slots__ = ()
+    stream: ClassVar[bool] = True
 
     def apply(self, sign: int, row: Row, annotation: Annotation) -> None:
         """Let it happen."""
