@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from whence.diagnostics import LimitError
 from whence.network.model import Control, Message, Scheme, Update
 from whence.network.transport.wire import MAX_DEPTH, WireCodec, WireError
 
@@ -131,16 +132,38 @@ def test_hostile_bytes_are_refused_quickly(payload: bytes) -> None:
     assert time.process_time() - begun < 1.0
 
 
-@pytest.mark.parametrize("value", [None, 1j, 1 << 9000, b"x"])
-def test_values_that_programs_do_not_know_do_not_travel(value: Any) -> None:
+@pytest.mark.parametrize("value", [None, b"x"])
+def test_values_that_programs_do_not_know_do_not_arrive(value: Any) -> None:
     message: Message = [(1, "p", (value,), None)]
     with pytest.raises(WireError):
         PLAIN.decode(PLAIN.encode(message))
 
 
-def test_a_value_too_deep_is_refused_on_both_ways() -> None:
-    deep: Any = 1 << 100
-    for _ in range(MAX_DEPTH + 5):
-        deep = (deep,)
-    with pytest.raises(WireError):
-        PLAIN.encode([(1, "p", (deep,), None)])
+def nested(inner: Any, depth: int) -> Any:
+    for _ in range(depth):
+        inner = (inner,)
+    return inner
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1j,
+        1 << 9000,
+        nested(1, MAX_DEPTH + 1),
+        nested(1 << 100, MAX_DEPTH + 1),
+        nested(1, 100_000),
+        nested("\ud800", 100_000),
+    ],
+    ids=["complex", "big", "deep", "deep and big", "very deep", "very deep text"],
+)
+def test_what_no_receiver_would_take_is_told_to_the_sender(value: Any) -> None:
+    with pytest.raises(LimitError) as raised:
+        PLAIN.encode([(1, "p", (value, "x" * 300), None)])
+    assert raised.value.diagnostics[0].code == "W1404"
+
+
+@pytest.mark.parametrize("inner", [1, 1 << 100])
+def test_lists_may_be_rather_deep(inner: int) -> None:
+    updates: list[Update] = [(1, "p", (nested(inner, MAX_DEPTH - 10),), None)]
+    assert PLAIN.decode(PLAIN.encode(updates)) == updates

@@ -13,11 +13,12 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec.msgpack import Decoder, Encoder, Ext
 
+from whence.diagnostics import Diagnostic, LimitError
 from whence.network.model import Control, Message, Row, Scheme, Update
 
 VERSION: Final = 1
 MAX_BYTES: Final = 1 << 26
-MAX_DEPTH: Final = 64
+MAX_DEPTH: Final = 400
 MAX_INTEGER_BYTES: Final = 1 << 10
 
 _PLAIN: Final = VERSION << 4
@@ -41,7 +42,7 @@ _FLAT: Final = Decoder(
 
 
 class WireError(Exception):
-    """Bytes that are no message, or a message that cannot become bytes."""
+    """Bytes that are no message."""
 
 
 def _extension(code: int, data: memoryview) -> object:
@@ -66,7 +67,7 @@ class WireCodec:
         self._decoder = Decoder(ext_hook=_extension)
 
     def encode(self, message: Message) -> bytes:
-        """Return the bytes of a message."""
+        """Return the bytes of a message; a `LimitError` says what no receiver would take."""
         annotate = self._annotate
         body: Any
         if isinstance(message, Control):
@@ -76,17 +77,20 @@ class WireCodec:
         else:
             kind, body = _ANNOTATED, _annotated_runs(message, annotate)
         try:
-            return bytes((kind,)) + self._encoder.encode(body)
+            out = bytes((kind,)) + self._encoder.encode(body)
+            if len(out) > MAX_DEPTH and kind != _CONTROL:
+                _check_depth(body)
+            return out
         except (OverflowError, UnicodeEncodeError):
             pass  # rare values, which a slower way writes
         except (TypeError, RecursionError, msgspec.MsgspecError) as error:
-            raise WireError(str(error)) from None
+            raise _unsent(error) from None
         if kind == _PLAIN:
             kind = _RICH
         try:
             return bytes((kind,)) + self._encoder.encode(_portable(body, MAX_DEPTH))
         except (TypeError, RecursionError, ValueError, OverflowError) as error:
-            raise WireError(str(error)) from None
+            raise _unsent(error) from None
 
     def decode(self, payload: bytes) -> Message:
         """Return the message in these bytes; raise a `WireError` when there is none."""
@@ -100,11 +104,13 @@ class WireCodec:
             except (msgspec.MsgspecError, ValueError, RecursionError):
                 pass  # values of other kinds, or none: a slower way says which
         try:
-            body = self._decoder.decode(rest)
+            return self._message(kind, self._decoder.decode(rest))
         except WireError:
             raise
         except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as why:
             raise WireError(str(why)) from None
+
+    def _message(self, kind: int, body: object) -> Message:
         if kind == _CONTROL:
             return _control(body)
         if kind == _ANNOTATED and self._read is not None:
@@ -198,13 +204,32 @@ def _frozen(value: object, scalars: frozenset[type], depth: int) -> Any:
         raise WireError("a value that programs do not know")
     if scalars.issuperset(map(type, value)):
         return tuple(value)
-    return tuple(_frozen(item, scalars, depth - 1) for item in value)
+    out = []
+    for item in value:  # no generator, which would double the frames of a level
+        out.append(_frozen(item, scalars, depth - 1))
+    return tuple(out)
+
+
+def _check_depth(runs: Sequence[Sequence[Any]]) -> None:
+    """Raise an error for lists too deep to be read; only those of lists can be."""
+    for run in runs:
+        for row in run[2]:
+            for value in row:
+                if type(value) is tuple and tuple in map(type, value):
+                    try:
+                        _portable(value, MAX_DEPTH)
+                    except ValueError as error:
+                        raise TypeError(error) from None
+
+
+def _unsent(why: Exception) -> LimitError:
+    return LimitError(Diagnostic("W1404", f"a tuple cannot be sent to another node: {why}"))
 
 
 def _portable(values: Sequence[object], depth: int) -> list[object]:
     """Return values in which integers and texts that MessagePack lacks are extensions."""
     if depth == 0:
-        raise WireError("a value that is too deep")
+        raise ValueError(f"a list is deeper than {MAX_DEPTH} levels")
     out: list[object] = []
     for value in values:
         kind = type(value)
@@ -223,7 +248,7 @@ def _portable(values: Sequence[object], depth: int) -> list[object]:
 def _big(value: int) -> Ext:
     size = value.bit_length() // 8 + 1
     if size > MAX_INTEGER_BYTES:
-        raise WireError(f"an integer of {size} bytes")
+        raise ValueError(f"an integer has {size} bytes")
     return Ext(_BIG, value.to_bytes(size, "big", signed=True))
 
 
