@@ -66,6 +66,23 @@ def test_path_vector_finds_the_shortest_paths(options: tuple[str, ...]) -> None:
     assert found["processors"] == (3 if "--processors" in options else 8)
 
 
+@pytest.mark.network
+def test_a_process_for_each_node_finds_the_same(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.ndlog"
+    facts.write_text('link(@"n0", "n2", 1).\nlink(@"n2", "n0", 1).\n')
+    args = ("path_vector", "--topology", "line", "--nodes", "3")
+    found = as_json(*args, "--processes", "--facts", str(facts))
+    assert paths(found) == {
+        (a, b): 1 for a in ("n0", "n1", "n2") for b in ("n0", "n1", "n2") if a != b
+    }
+    assert found["clock"] == "real"
+    assert found["firings"]
+    assert found["bytes"] > 0
+    for wrong in ('link(@"n9", "n2", 1).', 'link(@"n0", "n2").', 'nothing(@"n0").'):
+        facts.write_text(wrong)
+        call(*args, "--processes", "--facts", str(facts), code=3)
+
+
 def test_the_same_seed_gives_the_same_bytes() -> None:
     args = ("path_vector", "--topology", "gnm", "--nodes", "8", "--loss", "0.1", "--jitter", "5ms")
     one, two, other = as_json(*args), as_json(*args), as_json(*args, "--seed", "1")
