@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from network.core.small import network, tables
 from whence.diagnostics import ProgramError
+from whence.functor.ndlog import in_interval
+from whence.network.strands.functions import PURE
 
 
 def test_changes_of_tables_come_before_derived_events() -> None:
@@ -114,6 +120,14 @@ def test_intervals_go_round_the_ring() -> None:
     big = 1 << 159
     net.insert("e", ("a", 3, big, 5), ("a", 5, big, 5), ("a", 9, big, 5), ("a", big, big, 5))
     assert net.rows("out") == {("a", 3, 1), ("a", 3, 2), ("a", 5, 1)}
+
+
+@given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4))
+def test_intervals_of_strands_are_those_of_the_language(item: int, low: int, high: int) -> None:
+    for left, right in product((False, True), repeat=2):
+        name = f"in {'[' if left else '('}{']' if right else ')'}"
+        expected = in_interval(item, low, high, left, right)
+        assert PURE[name](item, low, high) is expected
 
 
 def test_a_function_without_a_value_fails_its_literal_only() -> None:

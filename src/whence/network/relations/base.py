@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Protocol
 
 from whence.network.model import Annotation, Clock, Gate, Row, Scheme, Update
-from whence.network.strands.bind import Fire
+from whence.network.strands.needs import Fire
 from whence.network.table import Key, Shape, Table, columns_of
 
 Apply = Callable[[int, Row, Annotation], None]

@@ -10,9 +10,9 @@ from typing import Any
 
 from whence.functor.ndlog import FAULTS
 from whence.network.model import Annotation, Row
-from whence.network.strands.bind import Run, Start
 from whence.network.strands.expressions import Slots
 from whence.network.strands.folds import Running, running
+from whence.network.strands.needs import Run, Start
 from whence.network.strands.plan import FAULT, SIGN, Fold, Head, Mode, StrandPlan
 
 Emit = Callable[[int, Row, Annotation], None]

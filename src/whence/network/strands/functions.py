@@ -12,7 +12,6 @@ from whence.functor.ndlog import (
     FUNCTIONS,
     NODE_FUNCTIONS,
     OPERATORS,
-    in_interval,
     node_functions,
 )
 from whence.network.model import Clock
@@ -22,20 +21,23 @@ def _list(*items: Any) -> tuple[Any, ...]:
     return items
 
 
+# `in_interval` with its ends known: rings are asked about often, and this is one call, not two.
+
+
 def _open(item: Any, low: Any, high: Any) -> bool:
-    return in_interval(item, low, high, False, False)
+    return bool(low < item < high if low < high else item > low or item < high)
 
 
 def _half_open(item: Any, low: Any, high: Any) -> bool:
-    return in_interval(item, low, high, False, True)
+    return bool(low < item <= high if low < high else item > low or item <= high)
 
 
 def _half_closed(item: Any, low: Any, high: Any) -> bool:
-    return in_interval(item, low, high, True, False)
+    return bool(low <= item < high if low < high else item >= low or item < high)
 
 
 def _closed(item: Any, low: Any, high: Any) -> bool:
-    return in_interval(item, low, high, True, True)
+    return bool(low <= item <= high if low < high else item >= low or item <= high)
 
 
 PURE: dict[str, Callable[..., Any]] = {

@@ -9,18 +9,7 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 from whence.network.model import Annotation, Row, Scheme
-from whence.network.strands.bind import (
-    Bindings,
-    Fire,
-    Needs,
-    Run,
-    Start,
-    chain,
-    premises_of,
-    row_of,
-    slots_for,
-    starter,
-)
+from whence.network.strands.bind import chain, premises_of, slots_for, starter
 from whence.network.strands.endings import (
     Emit,
     Kept,
@@ -30,6 +19,7 @@ from whence.network.strands.endings import (
     telling,
 )
 from whence.network.strands.expressions import Slots
+from whence.network.strands.needs import Bindings, Fire, Needs, Run, Start, row_of
 from whence.network.strands.plan import COUNT, DELTA, FAULT, FIRST, SIGN, Mode, StrandPlan
 from whence.network.table import Shape
 
