@@ -88,6 +88,15 @@ class Diagrams:
 
         return Formula(self, self._within(restricted), formula.width)
 
+    def holds(self, formula: Formula, true: Callable[[Hashable], bool]) -> bool:
+        """Return the value of a function where exactly these variables are true."""
+        function = formula.function
+        while (variable := function.node_var()) is not None:
+            parts = function.cofactors()
+            assert parts is not None
+            function = parts[0] if true(self.labels[variable]) else parts[1]
+        return function == self.true.function
+
     def nodes(self, formula: Formula) -> list[tuple[int, int, int]]:
         """Return the inner nodes, children first, as a variable and what is when it is true or not.
 

@@ -43,6 +43,7 @@ class Absorption:
         self._limit = limit
         self._made = made
         self._diagrams: Diagrams | None = None
+        self._variables: dict[int, Formula] = {}
         self._named = ""
         self._restricting: tuple[frozenset[Hashable], int] = (frozenset(), 0)
         self.variables = Variables(0, 1)
@@ -243,6 +244,16 @@ class Absorption:
             more = new if isinstance(new, tuple) else (new,)
             total, fresh = products.add(known, more)
             return cast("Function", self._sum(total)), self._sum(fresh)
+        if isinstance(old, Formula) and not isinstance(new, Formula):
+            # Most derivations are absorbed, which a walk down the diagram finds out.
+            fresh = tuple(
+                one
+                for one in (new if isinstance(new, tuple) else (new,))
+                if not self._home().holds(old, lambda at, one=one: bool(one >> at & 1))  # type: ignore[misc]
+            )
+            if not fresh:
+                return old, None
+            new = cast("Function", self._sum(fresh))
         a, b = self._diagram(old), self._diagram(new)
         out = self._within(lambda home: home.either(a, b))
         return (old, None) if out == a else (out, new)
@@ -255,13 +266,15 @@ class Absorption:
         def build(home: Diagrams) -> Formula:
             out = home.false
             # Variables of tuples that came together stand together, as they do in derivations.
+            known = self._variables
             for place in products.bits(reduce(or_, several)):
-                home.variable(place)
+                if place not in known:
+                    known[place] = home.variable(place)
             for one in several:
                 product = home.true
                 # From the last variable up, each conjunction adds a node on top of the diagram.
                 for place in reversed(products.bits(one)):
-                    product = home.both(home.variable(place), product)
+                    product = home.both(known[place], product)
                 out = home.either(out, product)
             return out
 
