@@ -44,7 +44,7 @@ def measure(quick: bool, say: Say) -> dict[str, Any]:
             topology = transit_stub(nodes, degree=degree, seed=1)
             say(f"paths on {nodes} nodes with {degree:.0f} links each, selections: {kind}")
             program, options = program_of(kind)
-            limit = 2.0 if quick else 120.0
+            limit = 2.0 if quick else 60.0
             view = View(program, topology.nodes, ABSORPTION_LAZY, options=options, limit=limit)
             view.apply([(1, "link", row) for row in links_of(topology)])
             lines.setdefault(f"selections: {kind}", []).append(view.point("path"))

@@ -45,7 +45,7 @@ def _links(
 ) -> dict[str, Any]:
     nodes = round(count / degree)
     topology = transit_stub(nodes, degree=degree, seed=1)
-    view = View(protocol("reachable"), topology.nodes, kept, limit=2.0 if quick else 120.0)
+    view = View(protocol("reachable"), topology.nodes, kept, limit=2.0 if quick else 60.0)
     if skip:
         view.finished, view.why = False, "given up before"
         return view.point("reachable")
@@ -78,7 +78,7 @@ def measure_processors(quick: bool, say: Say) -> dict[str, Any]:
                 topology.nodes,
                 kept,
                 processors=int(count),
-                limit=4.0 if quick else 240.0,
+                limit=4.0 if quick else 120.0,
             )
             view.apply([(1, "link", row) for row in links])
             for row in gone:

@@ -46,7 +46,7 @@ def measure_insertions(quick: bool, say: Say) -> dict[str, Any]:
     lines: dict[str, list[dict[str, Any]]] = {}
     for kept in _ALL:
         say(f"{len(links)} links inserted, {kept.label}")
-        view = View(protocol("reachable"), topology.nodes, kept, limit=2.0 if quick else 120.0)
+        view = View(protocol("reachable"), topology.nodes, kept, limit=2.0 if quick else 60.0)
         lines[kept.label], before = [], 0
         for part in parts:
             upto = round(part * len(links))
@@ -64,7 +64,7 @@ def measure_deletions(quick: bool, say: Say) -> dict[str, Any]:
     lines = {}
     for kept in (DRED, RELATIVE_LAZY, ABSORPTION_EAGER, ABSORPTION_LAZY):
         say(f"links of {len(links)} deleted one by one, {kept.label}")
-        lines[kept.label] = deletions(topology, links, parts, kept, 2.0 if quick else 240.0)
+        lines[kept.label] = deletions(topology, links, parts, kept, 2.0 if quick else 90.0)
     return {"links": len(links), "places": parts, "lines": lines}
 
 

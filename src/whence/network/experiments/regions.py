@@ -48,7 +48,7 @@ def _measure(quick: bool, say: Say, going: bool) -> dict[str, Any]:
     lines = {}
     for kept in _ALL:
         say(f"regions of {sensors} sensors {'going' if going else 'coming'}, {kept.label}")
-        limit = 2.0 if quick else 120.0
+        limit = 2.0 if quick else 60.0
         lines[kept.label] = _one(grid.nodes, fixed, triggered, places, kept, going, limit)
     return {"sensors": sensors, "places": places, "lines": lines}
 
