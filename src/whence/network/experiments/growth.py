@@ -51,7 +51,8 @@ def _links(
         return view.point("reachable")
     links = links_of(topology)
     view.apply([(1, "link", row) for row in links])
-    if going:
+    if going and view.finished:
+        view.limit = 4.0 if quick else 300.0
         _delete(view, links)
     return view.point("reachable")
 

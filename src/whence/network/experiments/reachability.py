@@ -64,17 +64,18 @@ def measure_deletions(quick: bool, say: Say) -> dict[str, Any]:
     lines = {}
     for kept in (DRED, RELATIVE_LAZY, ABSORPTION_EAGER, ABSORPTION_LAZY):
         say(f"links of {len(links)} deleted one by one, {kept.label}")
-        lines[kept.label] = deletions(topology, links, parts, kept, 2.0 if quick else 90.0)
+        lines[kept.label] = deletions(topology, links, parts, kept, quick)
     return {"links": len(links), "places": parts, "lines": lines}
 
 
 def deletions(
-    topology: Topology, links: list[Row], parts: list[float], kept: Kept, limit: float
+    topology: Topology, links: list[Row], parts: list[float], kept: Kept, quick: bool
 ) -> list[dict[str, Any]]:
     """Return what deletions cost, up to each part of the links."""
-    view = View(protocol("reachable"), topology.nodes, kept, limit=limit)
+    view = View(protocol("reachable"), topology.nodes, kept, limit=2.0 if quick else 60.0)
     view.apply([(1, "link", row) for row in links])
     view.forget()
+    view.limit = 2.0 if quick else 200.0
     gone = list(links)
     random.Random("gone").shuffle(gone)
     points, before = [], 0

@@ -88,19 +88,20 @@ class View:
         self.finished = True
         self.why = ""
         """What it was given up for."""
-        self._limit = limit
+        self.limit = limit
+        """Seconds of work after which it is given up; they count from `forget` on."""
 
     def apply(self, changes: Iterable[Change]) -> bool:
         """Apply changes together, and wait until all has settled; say whether it has in time."""
         if not self.finished:
             return False
         begun, before = time.perf_counter(), self.clock.now()
-        end = begun + self._limit - self.seconds
+        end = begun + self.limit - self.seconds
         try:
             self.network.update(changes)
             while self.clock.step():
                 if time.perf_counter() > end:
-                    self.finished, self.why = False, f"not done after {self._limit:.0f} s"
+                    self.finished, self.why = False, f"not done after {self.limit:.0f} s"
                     break
         except LimitError:
             self.finished, self.why = False, "decision diagrams beyond their budget"
