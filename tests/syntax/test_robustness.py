@@ -13,7 +13,8 @@ from whence.diagnostics import ProgramError
 from whence.syntax.builder import MAX_DEPTH
 from whence.syntax.format import format_source
 from whence.syntax.printer import print_program
-from whence.syntax.souffle import MAX_ERRORS, parse, parse_goal
+from whence.syntax.driver import MAX_ERRORS
+from whence.syntax.souffle import parse, parse_goal
 from whence.syntax.table import load
 
 quick = settings(max_examples=100, deadline=None)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from whence.diagnostics import Diagnostic, ProgramError, Source, by_place
-from whence.syntax.lalr import run
+from whence.diagnostics import Source
+from whence.syntax.driver import drive
 from whence.syntax.ndlog_builder import NdlogBuilder, Statement
 from whence.syntax.ndlog_include import included
 from whence.syntax.ndlog_slips import explain, resume
 from whence.syntax.nodes import Atom, Materialize, Pragma, Program, Query, Rule, Watch
-from whence.syntax.scanner import Scan, Token, scan
-from whence.syntax.table import load
-from whence.syntax.view import View
+from whence.syntax.scanner import Scan, Token
 
 GRAMMAR: Final = "ndlog"
 SUFFIX: Final = ".ndlog"
 """How the names of files in this dialect end."""
-MAX_ERRORS: Final = 20
 
 
 def parse_ndlog(text: str, name: str = "<text>", *, folder: Path | None = None) -> Program:
@@ -64,27 +60,7 @@ def ndlog_statements(text: str, *, name: str = "<text>") -> tuple[Scan, list[int
 
 
 def _run(builder: NdlogBuilder, start: str) -> tuple[object, Scan, list[int]]:
-    scanned = scan(builder.source, GRAMMAR)
-    scanned.tokens = _closed_aggregates(scanned.tokens)
-    table = load(GRAMMAR)
-    tokens = scanned.tokens if start == "program" else _without_end_mark(scanned.tokens)
-    begins: list[int] = []
-    resumed = [0]
-    slips: list[Diagnostic] = []
-
-    def recover(index: int, expected: frozenset[str]) -> int:
-        begin = max(begins[-1] if begins else 0, resumed[-1])
-        view = View(builder.source, table, tokens, begin, index, expected)
-        slips.append(explain(view))
-        if len(slips) == MAX_ERRORS or start != "program":
-            return len(tokens)
-        # Each resumption is further on than the last, so that no text keeps the parser for ever.
-        resumed.append(max(resume(view), resumed[-1] + 1))
-        return resumed[-1]
-
-    value = run(table, tokens, builder, start, recover, begins)
-    refuse([*scanned.diagnostics, *slips, *builder.diagnostics])
-    return value, scanned, begins
+    return drive(builder, GRAMMAR, start, explain, resume, _closed_aggregates)
 
 
 def _closed_aggregates(tokens: list[Token]) -> list[Token]:
@@ -100,21 +76,6 @@ def _closed_aggregates(tokens: list[Token]) -> list[Token]:
             found[index] = token._replace(type="RANGLE")
             opened = None
     return found
-
-
-def _without_end_mark(tokens: list[Token]) -> list[Token]:
-    marked = len(tokens) > 1 and tokens[-2].text in (".", "?")
-    return [*tokens[:-2], tokens[-1]] if marked else tokens
-
-
-def refuse(diagnostics: list[Diagnostic]) -> None:
-    """Raise what is wrong, if anything, with no more than a screen can hold."""
-    if diagnostics:
-        shown = by_place(diagnostics)[:MAX_ERRORS]
-        if len(shown) == MAX_ERRORS:
-            note = f"no more than {MAX_ERRORS} errors are shown"
-            shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, note))
-        raise ProgramError(*shown)
 
 
 def _program(statements: Iterable[Statement]) -> Program:

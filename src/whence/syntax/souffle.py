@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-from whence.diagnostics import Diagnostic, ProgramError, Source, by_place
+from whence.diagnostics import Diagnostic, ProgramError, Source
 from whence.syntax.builder import Builder
-from whence.syntax.lalr import run
+from whence.syntax.driver import drive, refuse
 from whence.syntax.nodes import Atom, Constant, Nil, Program, Record, walk
 from whence.syntax.recovery import resume
-from whence.syntax.scanner import Scan, Token, scan
+from whence.syntax.scanner import Scan
 from whence.syntax.slips import explain
-from whence.syntax.table import load
-from whence.syntax.view import View
 
 GRAMMAR: Final = "souffle"
-MAX_ERRORS: Final = 20
 
 
 def parse(text: str, *, name: str = "<text>") -> Program:
@@ -36,7 +32,7 @@ def parse_goal(text: str, name: str = "<goal>") -> Atom:
     goal, *_ = _run(builder, "goal")
     assert isinstance(goal, Atom)
     builder.check_depth((goal,))
-    _refuse(builder.diagnostics)
+    refuse(builder.diagnostics)
     return goal
 
 
@@ -59,37 +55,4 @@ def statements(text: str, *, name: str = "<text>") -> tuple[Scan, list[int]]:
 
 
 def _run(builder: Builder, start: str) -> tuple[object, Scan, list[int]]:
-    scanned = scan(builder.source, GRAMMAR)
-    table = load(GRAMMAR)
-    tokens = scanned.tokens if start == "program" else _without_end_mark(scanned.tokens)
-    begins: list[int] = []
-    resumed = [0]
-    slips: list[Diagnostic] = []
-
-    def recover(index: int, expected: frozenset[str]) -> int:
-        begin = max(begins[-1] if begins else 0, resumed[-1])
-        view = View(builder.source, table, tokens, begin, index, expected)
-        slips.append(explain(view))
-        if len(slips) == MAX_ERRORS or start != "program":
-            return len(tokens)
-        # Each resumption is further on than the last, so that no text keeps the parser for ever.
-        resumed.append(max(resume(view), resumed[-1] + 1))
-        return resumed[-1]
-
-    value = run(table, tokens, builder, start, recover, begins)
-    _refuse([*scanned.diagnostics, *slips, *builder.diagnostics])
-    return value, scanned, begins
-
-
-def _without_end_mark(tokens: list[Token]) -> list[Token]:
-    marked = len(tokens) > 1 and tokens[-2].text in (".", "?")
-    return [*tokens[:-2], tokens[-1]] if marked else tokens
-
-
-def _refuse(diagnostics: list[Diagnostic]) -> None:
-    if diagnostics:
-        shown = by_place(diagnostics)[:MAX_ERRORS]
-        if len(shown) == MAX_ERRORS:
-            note = f"no more than {MAX_ERRORS} errors are shown"
-            shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, note))
-        raise ProgramError(*shown)
+    return drive(builder, GRAMMAR, start, explain, resume)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whence.diagnostics import ProgramError
-from whence.syntax.ndlog import MAX_ERRORS, parse_ndlog, parse_ndlog_goal
+from whence.syntax.driver import MAX_ERRORS
+from whence.syntax.ndlog import parse_ndlog, parse_ndlog_goal
 from whence.syntax.nodes import Atom, Constant, Kind, Variable
 
 
