@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from syntax.programs import programs
 from whence.diagnostics import ProgramError
 from whence.syntax.builder import MAX_DEPTH
+from whence.syntax.driver import MAX_ERRORS
 from whence.syntax.format import format_source
 from whence.syntax.printer import print_program
-from whence.syntax.driver import MAX_ERRORS
 from whence.syntax.souffle import parse, parse_goal
 from whence.syntax.table import load
 
