@@ -235,12 +235,27 @@ class Node(Wiring):
         self._dying.clear()
         if self.shipper is not None:
             self.shipper.kill(dead)
+        # What waits must not outlive these variables, whose places others will have.
+        self._held = self._left(self._held, dead)
+        self.parked = {name: self._left(waiting, dead) for name, waiting in self.parked.items()}
+        self._parked = sum(map(len, self.parked.values()))
         for gate in self._gates.values():
             for update in gate.kill(dead):
                 sign, name, row, note = update
                 self._changes.append((self.relations[name].apply, sign, row, note))
         for relation in self.relations.values():
             relation.restrict(dead)
+
+    def _left(self, updates: list[Update], dead: frozenset[Hashable]) -> list[Update]:
+        """Return the updates that still say something when variables are false."""
+        left: list[Update] = []
+        for sign, relation, row, note in updates:
+            if note is not None:
+                note = self.scheme.restrict(note, dead)
+                if note is None:
+                    continue
+            left.append((sign, relation, row, note))
+        return left
 
     # ── sending and receiving ────────────────────────────────────────────────────────
 
