@@ -53,6 +53,7 @@ def killed(process: subprocess.Popen[bytes]) -> bool:
     return at_work
 
 
+@pytest.mark.timeout(300 + 120 * KILLS)
 def test_killed_at_random_points_the_reduced_graph_is_the_same(tmp_path: Path) -> None:
     batch = in_order(layered(9, 3, 120)[0])
     write_log(tmp_path / "log", batch, 40)
