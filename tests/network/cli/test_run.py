@@ -177,3 +177,13 @@ def test_a_program_that_is_wrong_or_no_text_is_told(tmp_path: Path) -> None:
     call(str(program), "--nodes", "3", code=1)
     program.write_bytes(b"\xff\xfe\x00")
     assert "W1415" in call(str(program), "--nodes", "3", code=2)
+
+
+def test_links_that_lead_one_way_are_warned_of_where_answers_go_back(tmp_path: Path) -> None:
+    file = tmp_path / "roads.gr"
+    file.write_text("p sp 3 2\na 1 2 5\na 2 3 5\n", encoding="utf-8")
+    said = call("path_vector", "--topology", str(file))
+    assert "W1427" in said
+    assert "2 links lead one way only" in said
+    assert "W1427" not in call("reachable", "--topology", str(file))
+    assert "W1427" not in call("path_vector", "--topology", "ring", "--nodes", "3")

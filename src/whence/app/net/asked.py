@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.analysis.ndlog.check import check_ndlog
+from whence.analysis.ndlog.links import one_way_links
 from whence.diagnostics import (
     DataError,
     Diagnostic,
@@ -83,6 +84,21 @@ def topology_facts(topology: Topology, program: NodeProgram, links: str) -> Fact
         if plan is not None and plan.kind is not Kind.VIEW and plan.arity in (2, 3):
             found[relation] = [row[: plan.arity] for row in rows]  # type: ignore[misc]
     return found
+
+
+def one_way(topology: Topology, program: Program, links: str) -> list[Diagnostic]:
+    """Return a warning where answers have to go back along links that lead one way only."""
+    rows = [(arc.source, arc.target) for arc in topology.arcs()]
+    found = list(one_way_links(program, {links: rows}))
+    if not found:
+        return []
+    _, (source, target, *_), rule = found[0]
+    message = (
+        f"{len(found):,} links lead one way only, such as `{source}` to `{target}`, and rule "
+        f"`{rule.name}` sends back along them: its answers will be missing"
+    )
+    hint = "give links both ways, or declare `fullyConnected.`"
+    return [Diagnostic("W1427", message, rule.span, hint=hint, severity="warning")]
 
 
 def check_facts(facts: Facts, program: NodeProgram, topology: Topology) -> None:

@@ -110,7 +110,13 @@ def run(
     with reported():
         check_libraries()
         from whence.app.cli.net.live import LiveNetwork
-        from whence.app.net.asked import chosen_ship, read_facts, read_program, shown_relations
+        from whence.app.net.asked import (
+            chosen_ship,
+            one_way,
+            read_facts,
+            read_program,
+            shown_relations,
+        )
         from whence.app.net.outcome import draw
         from whence.app.net.run import Wanted, run_network
         from whence.network.simulation import Settings
@@ -122,6 +128,8 @@ def run(
         if not quiet:
             report(asked.warnings)
         made = make(topology, nodes, seed)
+        if not quiet:
+            report(one_way(made, asked.program, links))
         more = {} if facts is None else read_facts(facts)
         chosen = chosen_passes(without, rewrite)
         if latency is None:
